@@ -1,0 +1,125 @@
+/**
+ * Joins. Equalities between a side of the left and a side of the right are hashed; what is left of the condition is tested on each pair.
+ * Without such an equality every pair is tested. Rows come in the order of the left, then of the right.
+ */
+import type { Expr } from '../../expr/tree.ts'
+import { columnNames, conjuncts } from '../../expr/walk.ts'
+import { datumKey } from '../../protocol/datum-order.ts'
+import type { Datum } from '../../protocol/datum.ts'
+import type { DataType } from '../../protocol/types.ts'
+import type { RelationColumn } from '../../relation/tree.ts'
+import type { Row, RowFunction, Table } from './table.ts'
+import { rowFunction } from './table.ts'
+
+interface Equality {
+  readonly left: Expr
+  readonly right: Expr
+  /** `<=>`: NULL equals NULL. */
+  readonly matchesNull: boolean
+}
+
+interface Condition {
+  readonly equalities: readonly Equality[]
+  readonly rest: readonly Expr[]
+}
+
+export function joinTables(join: 'inner' | 'left' | 'semi' | 'anti', left: Table, right: Table, on: Expr): Table {
+  const both = [...left.columns, ...right.columns]
+  const { equalities, rest } = split(on, left.columns, right.columns)
+  const tests = rest.map((expr) => rowFunction(expr, both))
+  const partners = equalities.length === 0 ? () => right.rows : hashed(equalities, left, right)
+  const matches = (pair: Row) => tests.every((test) => test(pair) === true)
+  const emits = join === 'inner' || join === 'left'
+  const nothing = join === 'left' ? right.columns.map(() => null) : []
+  const rows: Row[] = []
+  for (const row of left.rows) {
+    let found = false
+    for (const partner of partners(row)) {
+      const pair = [...row, ...partner]
+      if (!matches(pair)) continue
+      found = true
+      if (!emits) break
+      rows.push(pair)
+    }
+    if (join === 'left' && !found) rows.push([...row, ...nothing])
+    if ((join === 'semi' && found) || (join === 'anti' && !found)) rows.push(row)
+  }
+  return { columns: emits ? both : left.columns, rows }
+}
+
+function split(on: Expr, left: readonly RelationColumn[], right: readonly RelationColumn[]): Condition {
+  const leftNames = new Set(left.map((column) => column.name))
+  const rightNames = new Set(right.map((column) => column.name))
+  const equalities: Equality[] = []
+  const rest: Expr[] = []
+  for (const part of conjuncts(on)) {
+    const equality = equalityOf(part, leftNames, rightNames)
+    if (equality === undefined) rest.push(part)
+    else equalities.push(equality)
+  }
+  return { equalities, rest }
+}
+
+function equalityOf(expr: Expr, left: ReadonlySet<string>, right: ReadonlySet<string>): Equality | undefined {
+  if (expr.kind !== 'call' || (expr.name !== '=' && expr.name !== '<=>')) return undefined
+  const [a, b] = expr.args
+  if (a === undefined || b === undefined) return undefined
+  const matchesNull = expr.name === '<=>'
+  if (readsOnly(a, left) && readsOnly(b, right)) return { left: a, right: b, matchesNull }
+  if (readsOnly(a, right) && readsOnly(b, left)) return { left: b, right: a, matchesNull }
+  return undefined
+}
+
+function readsOnly(expr: Expr, names: ReadonlySet<string>): boolean {
+  const read = columnNames(expr)
+  return read.size > 0 && [...read].every((name) => names.has(name))
+}
+
+function hashed(equalities: readonly Equality[], left: Table, right: Table): (row: Row) => readonly Row[] {
+  const keyOfRight = keyFunction(equalities, right.columns, 'right')
+  const keyOfLeft = keyFunction(equalities, left.columns, 'left')
+  const buckets = new Map<Datum, Row[]>()
+  for (const row of right.rows) {
+    const key = keyOfRight(row)
+    if (key === undefined) continue
+    const bucket = buckets.get(key)
+    if (bucket === undefined) buckets.set(key, [row])
+    else bucket.push(row)
+  }
+  return (row) => {
+    const key = keyOfLeft(row)
+    return (key === undefined ? undefined : buckets.get(key)) ?? []
+  }
+}
+
+/** A value that is the same exactly for rows that the equalities hold equal; undefined where they match nothing. */
+function keyFunction(
+  equalities: readonly Equality[],
+  columns: readonly RelationColumn[],
+  side: 'left' | 'right',
+): (row: Row) => Datum | undefined {
+  const parts = equalities.map((equality) => ({
+    run: rowFunction(equality[side], columns),
+    type: equality[side].type,
+    matchesNull: equality.matchesNull,
+  }))
+  const [only] = parts
+  if (parts.length === 1 && only !== undefined) return (row) => onlyKey(only.run, only.type, only.matchesNull, row)
+  return (row) => {
+    let key = ''
+    for (const part of parts) {
+      const value = part.run(row)
+      if (value === null && !part.matchesNull) return undefined
+      const text = value === null ? 'null' : datumKey(value, part.type)
+      key += `${text.length}:${text}`
+    }
+    return key
+  }
+}
+
+function onlyKey(run: RowFunction, type: DataType, matchesNull: boolean, row: Row): Datum | undefined {
+  const value = run(row)
+  if (value === null) return matchesNull ? null : undefined
+  // A Map holds NaN equal to NaN and -0 to 0, as SQL does.
+  return typeof value === 'object' ? datumKey(value, type) : value
+}
