@@ -1,7 +1,11 @@
 /**
  * Joins. Equalities between a side of the left and a side of the right are hashed; what is left of the condition is tested on each pair.
  * Without such an equality every pair is tested. Rows come in the order of the left, then of the right.
+ *
+ * Keys are computed for every row, although the condition may guard them (`s.x <> 0 AND t.id = 10 / s.x`). Where a key fails, all pairs are
+ * tested with the whole condition in its own order, which raises the error only if the condition really reaches it.
  */
+import { BraidlakeError } from '../../base/errors.ts'
 import type { Expr } from '../../expr/tree.ts'
 import { columnNames, conjuncts } from '../../expr/walk.ts'
 import { datumKey } from '../../protocol/datum-order.ts'
@@ -25,18 +29,15 @@ interface Condition {
 
 export function joinTables(join: 'inner' | 'left' | 'semi' | 'anti', left: Table, right: Table, on: Expr): Table {
   const both = [...left.columns, ...right.columns]
-  const { equalities, rest } = split(on, left.columns, right.columns)
-  const tests = rest.map((expr) => rowFunction(expr, both))
-  const partners = equalities.length === 0 ? () => right.rows : hashed(equalities, left, right)
-  const matches = (pair: Row) => tests.every((test) => test(pair) === true)
+  const { partners, tests } = plan(left, right, on, both)
   const emits = join === 'inner' || join === 'left'
   const nothing = join === 'left' ? right.columns.map(() => null) : []
   const rows: Row[] = []
-  for (const row of left.rows) {
+  for (const [place, row] of left.rows.entries()) {
     let found = false
-    for (const partner of partners(row)) {
+    for (const partner of partners(place)) {
       const pair = [...row, ...partner]
-      if (!matches(pair)) continue
+      if (!tests.every((test) => test(pair) === true)) continue
       found = true
       if (!emits) break
       rows.push(pair)
@@ -45,6 +46,20 @@ export function joinTables(join: 'inner' | 'left' | 'semi' | 'anti', left: Table
     if ((join === 'semi' && found) || (join === 'anti' && !found)) rows.push(row)
   }
   return { columns: emits ? both : left.columns, rows }
+}
+
+interface Plan {
+  /** Rows of the right that may match the left row at that place. */
+  readonly partners: (place: number) => readonly Row[]
+  /** What each pair must still pass. */
+  readonly tests: readonly RowFunction[]
+}
+
+function plan(left: Table, right: Table, on: Expr, both: readonly RelationColumn[]): Plan {
+  const { equalities, rest } = split(on, left.columns, right.columns)
+  const partners = equalities.length === 0 ? undefined : hashed(equalities, left, right)
+  if (partners !== undefined) return { partners, tests: rest.map((expr) => rowFunction(expr, both)) }
+  return { partners: () => right.rows, tests: conjuncts(on).map((expr) => rowFunction(expr, both)) }
 }
 
 function split(on: Expr, left: readonly RelationColumn[], right: readonly RelationColumn[]): Condition {
@@ -75,20 +90,32 @@ function readsOnly(expr: Expr, names: ReadonlySet<string>): boolean {
   return read.size > 0 && [...read].every((name) => names.has(name))
 }
 
-function hashed(equalities: readonly Equality[], left: Table, right: Table): (row: Row) => readonly Row[] {
-  const keyOfRight = keyFunction(equalities, right.columns, 'right')
-  const keyOfLeft = keyFunction(equalities, left.columns, 'left')
+/** undefined where some row's key cannot be computed. */
+function hashed(equalities: readonly Equality[], left: Table, right: Table): Plan['partners'] | undefined {
   const buckets = new Map<Datum, Row[]>()
-  for (const row of right.rows) {
-    const key = keyOfRight(row)
+  const leftKeys = keysOf(equalities, left, 'left')
+  const rightKeys = keysOf(equalities, right, 'right')
+  if (leftKeys === undefined || rightKeys === undefined) return undefined
+  for (const [place, row] of right.rows.entries()) {
+    const key = rightKeys[place]
     if (key === undefined) continue
     const bucket = buckets.get(key)
     if (bucket === undefined) buckets.set(key, [row])
     else bucket.push(row)
   }
-  return (row) => {
-    const key = keyOfLeft(row)
+  return (place) => {
+    const key = leftKeys[place]
     return (key === undefined ? undefined : buckets.get(key)) ?? []
+  }
+}
+
+function keysOf(equalities: readonly Equality[], table: Table, side: 'left' | 'right'): (Datum | undefined)[] | undefined {
+  const keyOf = keyFunction(equalities, table.columns, side)
+  try {
+    return table.rows.map(keyOf)
+  } catch (error) {
+    if (error instanceof BraidlakeError && error.code === 'EXPRESSION_EVALUATION') return undefined
+    throw error
   }
 }
 
