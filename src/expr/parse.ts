@@ -1,0 +1,60 @@
+/** SQL text to syntax. The grammar is grammar.peggy; this file gives its failures our error. */
+import { failure } from '../base/errors.ts'
+import { parse, SyntaxError as GrammarError } from './parser.generated.ts'
+import type { SqlAssignment, SqlExpr, SqlSelect } from './syntax.ts'
+
+type StartRule = 'ExpressionText' | 'SelectText' | 'AssignmentsText'
+
+/** One Spark SQL expression. @throws EXPRESSION_SYNTAX with `position` (0-based, UTF-16) in the details */
+export const parseExpression = (text: string): SqlExpr => run(text, 'ExpressionText') as SqlExpr
+
+/** `SELECT items FROM table [WHERE ...] [GROUP BY ...]`. @throws EXPRESSION_SYNTAX */
+export const parseSelect = (text: string): SqlSelect => run(text, 'SelectText') as SqlSelect
+
+/** `a = 1, t.b = s.b`: the SET list of an UPDATE. @throws EXPRESSION_SYNTAX */
+export const parseAssignments = (text: string): readonly SqlAssignment[] => run(text, 'AssignmentsText') as readonly SqlAssignment[]
+
+function run(text: string, startRule: StartRule): unknown {
+  try {
+    return parse(text, { startRule })
+  } catch (cause) {
+    if (cause instanceof GrammarError) throw syntaxError(text, cause as unknown as Complaint)
+    // The generated parser recurses; the engine's own stack is its bound on nesting.
+    if (cause instanceof RangeError) {
+      throw failure('EXPRESSION_SYNTAX', 'The expression is nested too deeply to parse; flatten it.', { details: { length: text.length } })
+    }
+    throw cause
+  }
+}
+
+interface Complaint {
+  readonly message: string
+  readonly location: { readonly start: { readonly offset: number; readonly line: number; readonly column: number } }
+  readonly found: string | null | undefined
+  readonly expected: readonly unknown[] | null
+}
+
+function syntaxError(text: string, cause: Complaint): Error {
+  const { offset, line, column } = cause.location.start
+  const place = `line ${line}, column ${column}`
+  const shown = excerpt(text, offset)
+  const said =
+    cause.expected === null
+      ? cause.message
+      : offset >= text.length
+        ? 'it ends too early'
+        : `unexpected \`${wordAt(text, offset)}\``
+  return failure('EXPRESSION_SYNTAX', `Cannot parse the expression: ${said} at ${place}: ${shown}`, {
+    details: { position: offset, line, column, text: text.length > 2000 ? shown : text },
+  })
+}
+
+const wordAt = (text: string, offset: number): string =>
+  /^(?:[A-Za-z0-9_]+|[\s\S])/u.exec(text.slice(offset, offset + 40))?.[0] ?? ''
+
+/** Some text around the offset, the place marked. */
+function excerpt(text: string, offset: number): string {
+  const before = text.slice(Math.max(0, offset - 30), offset)
+  const after = text.slice(offset, offset + 30)
+  return `${offset > 30 ? '...' : ''}${before} >>>${after}${offset + 30 < text.length ? '...' : ''}`
+}
