@@ -1,0 +1,28 @@
+/** The one contract suite that every data plane passes. A plane that cannot is a plane the engine cannot use. */
+import { afterAll, beforeAll, describe } from 'vitest'
+import { must } from '../../src/base/assert.ts'
+import type { DataPlane } from '../../src/relation/data-plane.ts'
+import { failureContract } from './plane-failures.ts'
+import { fileContract } from './plane-files.ts'
+import { relationContract } from './plane-relations.ts'
+import { stagingContract } from './plane-staging.ts'
+import type { PlaneHarness } from './plane-tools.ts'
+import { valueContract } from './plane-values.ts'
+
+export function dataPlaneContract(harness: PlaneHarness): void {
+  describe(`data plane: ${harness.name}`, () => {
+    let opened: DataPlane | undefined
+    const plane = () => must(opened, 'the plane is open')
+    beforeAll(async () => {
+      opened = await harness.open()
+    })
+    afterAll(async () => {
+      await opened?.close()
+    })
+    describe('relations', () => relationContract(plane))
+    describe('values', () => valueContract(harness, plane))
+    describe('staging', () => stagingContract(plane))
+    describe('files', () => fileContract(harness, plane))
+    describe('failures', () => failureContract(harness, plane))
+  })
+}
