@@ -1,10 +1,11 @@
 /** Exact statistics of rows about to be written. Source: PROTOCOL.md, "Per-file Statistics". */
+import { physicalFieldName } from '../../protocol/column-mapping.ts'
 import { compareDatums } from '../../protocol/datum-order.ts'
 import type { Datum } from '../../protocol/datum.ts'
 import type { ColumnPath, ColumnStatistics, FileStatistics } from '../../protocol/statistics.ts'
 import type { DataType } from '../../protocol/types.ts'
 import type { FileColumn } from './data-files.ts'
-import { isList, physicalFieldName } from './read-file.ts'
+import { isList } from './read-file.ts'
 import type { Row } from './table.ts'
 
 interface Leaf {

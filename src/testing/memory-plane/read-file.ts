@@ -5,7 +5,9 @@
 import { failure } from '../../base/errors.ts'
 import { Decimal } from '../../protocol/datum.ts'
 import type { Datum } from '../../protocol/datum.ts'
+import { fieldId, physicalFieldName } from '../../protocol/column-mapping.ts'
 import { parsePartitionValue } from '../../protocol/partition-values.ts'
+import { isWidening } from '../../protocol/type-widening.ts'
 import type { DataType, StructField, StructType } from '../../protocol/types.ts'
 import type { RelationColumn, ScanColumn, ScanFile } from '../../relation/tree.ts'
 import type { DataFile, FileColumn } from './data-files.ts'
@@ -121,41 +123,31 @@ function structConverter(from: StructType, to: StructType, byId: boolean, where:
 }
 
 function isField(candidate: StructField, field: StructField, byId: boolean): boolean {
-  const id = byId ? field.metadata['delta.columnMapping.id'] : undefined
-  return id === undefined
-    ? physicalFieldName(candidate) === physicalFieldName(field)
-    : candidate.metadata['delta.columnMapping.id'] === id
-}
-
-/** The name of a nested field in files. */
-export function physicalFieldName(field: StructField): string {
-  const physical = field.metadata['delta.columnMapping.physicalName']
-  return typeof physical === 'string' ? physical : field.name
+  const id = byId ? fieldId(field) : undefined
+  return id === undefined ? physicalFieldName(candidate) === physicalFieldName(field) : fieldId(candidate) === id
 }
 
 const microsPerDay = 86_400_000_000n
 
 function widening(from: DataType, to: DataType, where: string): Convert | undefined {
-  const isSmallInteger = from.kind === 'byte' || from.kind === 'short' || from.kind === 'integer'
-  if (from.kind === to.kind && from.kind !== 'decimal') return undefined
-  if (from.kind === 'decimal' && to.kind === 'decimal' && from.scale <= to.scale) {
-    if (from.scale === to.scale) return undefined
-    return (value) => (value instanceof Decimal ? rescale(value, to.scale) : null)
+  if (from.kind === to.kind && (from.kind !== 'decimal' || isEqualDecimal(from, to))) return undefined
+  if (!isWidening(from, to)) {
+    throw failure('DELTA_DATA_FILE_CORRUPT', `Cannot read ${where}: it holds ${from.kind} where the table has ${to.kind}.`, {
+      details: { path: where, found: from.kind, expected: to.kind },
+    })
   }
-  if (from.kind === 'float' && to.kind === 'double') return undefined
-  if (from.kind === 'date' && to.kind === 'timestamp_ntz') return (value) => BigInt(Number(value)) * microsPerDay
-  if (from.kind === 'long' && to.kind === 'decimal') return (value) => decimalOf(value, to.scale)
-  if (isSmallInteger) {
-    if (to.kind === 'short' || to.kind === 'integer' || to.kind === 'double') return undefined
-    if (to.kind === 'long') return (value) => BigInt(Number(value))
-    if (to.kind === 'decimal') return (value) => decimalOf(value, to.scale)
-  }
-  throw failure('DELTA_DATA_FILE_CORRUPT', `Cannot read ${where}: it holds ${from.kind} where the table has ${to.kind}.`, {
-    details: { path: where, found: from.kind, expected: to.kind },
-  })
+  if (to.kind === 'decimal') return (value) => decimalOf(value, to.scale)
+  if (to.kind === 'timestamp_ntz') return (value) => BigInt(Number(value)) * microsPerDay
+  if (to.kind === 'long') return (value) => BigInt(Number(value))
+  return undefined
+}
+
+function isEqualDecimal(from: DataType, to: DataType): boolean {
+  return from.kind === 'decimal' && to.kind === 'decimal' && from.precision === to.precision && from.scale === to.scale
 }
 
 function decimalOf(value: Datum, scale: number): Decimal {
+  if (value instanceof Decimal) return rescale(value, scale)
   return rescale(new Decimal(typeof value === 'bigint' ? value : BigInt(Number(value)), 0), scale)
 }
 
