@@ -10,19 +10,50 @@ import type { Json } from './json.ts'
 import { JsonNumber } from './json.ts'
 
 /**
- * Finds what a double might not hold: 16 digits or more in one number, or an exponent of three digits. A match inside a string only
- * costs time. The leading class keeps hexadecimal names (UUIDs) from matching.
+ * Finds what a double might not hold: 16 digits or more in one number, or an exponent of three digits. The leading class keeps
+ * hexadecimal names (UUIDs) from matching.
  */
 const risky = /(?:^|[\s:,[])-?(?:[\d.]{16}|[\d.]+[eE][+-]?\d{3})/
 
 /** One JSON value. Throws SyntaxError when the text is not exactly one. */
 export function parseJson(text: string): Json {
-  if (!risky.test(text)) return JSON.parse(text) as Json
+  if (!risky.test(text) || !isRiskyOutsideStrings(text)) return JSON.parse(text) as Json
   const reader = new JsonReader(text)
   const value = reader.value()
   if (!reader.atEnd()) reader.fail('unexpected text after the value')
   return value
 }
+
+/** Statistics are JSON inside a string, and often hold long numbers: those are no reason to leave JSON.parse. */
+function isRiskyOutsideStrings(text: string): boolean {
+  let gap = 0
+  for (;;) {
+    const open = text.indexOf('"', gap)
+    const end = open < 0 ? text.length : open
+    if (end - gap >= shortestRisk && risky.test(text.slice(gap, end))) return true
+    if (open < 0) return false
+    gap = closingQuote(text, open) + 1
+    if (gap === 0) return true
+  }
+}
+
+/** The length of `1e400`. */
+const shortestRisk = 5
+
+/** Where the string that opens at `open` ends; -1 where it does not. */
+function closingQuote(text: string, open: number): number {
+  let end = open
+  for (;;) {
+    end = text.indexOf('"', end + 1)
+    if (end < 0) return -1
+    let first = end
+    while (first > open + 1 && text.charCodeAt(first - 1) === backslash) first--
+    // An even number of backslashes before a quote leaves it unescaped.
+    if ((end - first) % 2 === 0) return end
+  }
+}
+
+const backslash = 0x5c
 
 /** All the JSON values of a text, in order, however they are spread over lines. Throws SyntaxError when it is malformed. */
 export function parseJsonStream(text: string): Json[] {
@@ -179,20 +210,10 @@ class JsonReader {
 
   #string(): string {
     const start = this.#at
-    let end = start
-    do {
-      end = this.#text.indexOf('"', end + 1)
-      if (end < 0) this.fail('unterminated string')
-    } while (this.#isEscaped(end, start))
+    const end = closingQuote(this.#text, start)
+    if (end < 0) this.fail('unterminated string')
     this.#at = end + 1
     return JSON.parse(this.#text.slice(start, end + 1)) as string
-  }
-
-  /** An odd number of backslashes before a quote escapes it. */
-  #isEscaped(quote: number, start: number): boolean {
-    let first = quote
-    while (first > start + 1 && this.#text.charCodeAt(first - 1) === 0x5c) first--
-    return (quote - first) % 2 === 1
   }
 
   #number(): Json {
