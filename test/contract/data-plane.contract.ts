@@ -2,10 +2,15 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { must } from '../../src/base/assert.ts'
 import type { DataPlane } from '../../src/relation/data-plane.ts'
+import { aggregateContract } from './plane-aggregates.ts'
 import { failureContract } from './plane-failures.ts'
 import { fileContract } from './plane-files.ts'
+import { joinContract } from './plane-joins.ts'
+import { mappingContract } from './plane-mapping.ts'
+import { partitionContract } from './plane-partitions.ts'
 import { relationContract } from './plane-relations.ts'
 import { stagingContract } from './plane-staging.ts'
+import { statisticsContract } from './plane-statistics.ts'
 import type { PlaneHarness } from './plane-tools.ts'
 import { valueContract } from './plane-values.ts'
 
@@ -20,9 +25,14 @@ export function dataPlaneContract(harness: PlaneHarness): void {
       await opened?.close()
     })
     describe('relations', () => relationContract(plane))
+    describe('joins', () => joinContract(plane))
+    describe('aggregates', () => aggregateContract(plane))
     describe('values', () => valueContract(harness, plane))
     describe('staging', () => stagingContract(plane))
     describe('files', () => fileContract(harness, plane))
+    describe('partitions', () => partitionContract(harness, plane))
+    describe('schemas', () => mappingContract(harness, plane))
+    describe('statistics', () => statisticsContract(harness, plane))
     describe('failures', () => failureContract(harness, plane))
   })
 }
