@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Datum } from './datum.ts'
 import { Decimal } from './datum.ts'
-import type { JsForms } from './js-values.ts'
+import type { LossyForms } from './js-values.ts'
 import { fromJs, inferLiteral, Timestamp, toJs } from './js-values.ts'
 import type { DataType, PrimitiveKind, StructField } from './types.ts'
 
@@ -103,7 +103,7 @@ describe('fromJs', () => {
 })
 
 describe('toJs', () => {
-  test.each<[PrimitiveKind | DataType, Datum, unknown, JsForms | undefined]>([
+  test.each<[PrimitiveKind | DataType, Datum, unknown, LossyForms | undefined]>([
     ['long', 5n, 5n, undefined],
     ['long', 5n, 5, { long: 'number' }],
     ['integer', 5, 5, undefined],

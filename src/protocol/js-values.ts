@@ -15,7 +15,7 @@ export { fromJs, inferLiteral } from './js-input.ts'
 export { Timestamp } from './timestamp.ts'
 
 /** Lossy or other forms, on request. */
-export interface JsForms {
+export interface LossyForms {
   /** `number` fails beyond 2^53. Default bigint. */
   readonly long?: 'bigint' | 'number' | undefined
   /** `number` rounds to the nearest double. Default string. */
@@ -29,7 +29,7 @@ export interface JsForms {
  *
  * @throws DELTA_TYPE_MISMATCH when a form asked for cannot hold it
  */
-export function toJs(datum: Datum, type: DataType, forms: JsForms = {}): unknown {
+export function toJs(datum: Datum, type: DataType, forms: LossyForms = {}): unknown {
   if (datum === null) return null
   switch (type.kind) {
     case 'long':
@@ -77,7 +77,7 @@ function safeNumber(value: bigint): number {
   })
 }
 
-function timestampOut(value: Timestamp, form: JsForms['timestamp'] = 'timestamp'): unknown {
+function timestampOut(value: Timestamp, form: LossyForms['timestamp'] = 'timestamp'): unknown {
   if (form === 'timestamp') return value
   if (form === 'string') return value.toString()
   const date = value.toDate()
@@ -87,7 +87,7 @@ function timestampOut(value: Timestamp, form: JsForms['timestamp'] = 'timestamp'
   })
 }
 
-function structOut(values: readonly Datum[], type: StructType, forms: JsForms): object {
+function structOut(values: readonly Datum[], type: StructType, forms: LossyForms): object {
   return Object.fromEntries(type.fields.map((field, index) => [field.name, toJs(values[index] ?? null, field.type, forms)]))
 }
 
