@@ -1,0 +1,127 @@
+/**
+ * INSERT INTO t SELECT ... FROM t in our dialect. One scan, filter and projection is row-local: a row that passes stays, and what is
+ * selected of it comes because of it. With aggregates it asks the whole table: its rows come as a whole and have no single cause.
+ */
+import { failure } from '../base/errors.ts'
+import { none } from '../conflict/act-log.ts'
+import { analyzeSelect } from '../expr/analyze-select.ts'
+import { coerceTo } from '../expr/coerce.ts'
+import { parseSelect } from '../expr/parse.ts'
+import type { Expr } from '../expr/tree.ts'
+import { col, lit } from '../expr/walk.ts'
+import type { Snapshot } from '../log/snapshot.ts'
+import { type PlanningView, type Statement, type StatementPlan, emission } from '../transaction/plan.ts'
+import { type StatementSetting, targetScope } from './binding.ts'
+import { mayHold } from '../transaction/file-facts.ts'
+import { collectRows } from './collect-rows.ts'
+import { selectRelation } from './questions.ts'
+import { foundColumnsOf, intLiteral, locatedScan, usedBy, withTargetRows } from './target-relations.ts'
+import type { Datum } from '../protocol/datum.ts'
+import { datumKey } from '../protocol/datum-order.ts'
+import type { RelationColumn } from '../relation/tree.ts'
+
+export function insertSelectStatement(sql: string, setting: StatementSetting): Statement {
+  return {
+    operation: 'WRITE',
+    parameters: { mode: 'Append', query: sql },
+    plan: (view) => planInsertSelect(sql, setting, view),
+    release: async () => {},
+  }
+}
+
+async function planInsertSelect(sql: string, setting: StatementSetting, view: PlanningView): Promise<StatementPlan> {
+  const select = analyzeSelect(parseSelect(sql), targetScope(view.snapshot, setting), {
+    params: setting.params,
+    frozen: { nowMicros: setting.nowMicros, timeZone: 'UTC' },
+  })
+  return select.kind === 'rows'
+    ? planRows(view.snapshot, select.where, select.items)
+    : planAggregate(sql, setting, view)
+}
+
+function planRows(snapshot: Snapshot, where: Expr, items: readonly { readonly name: string; readonly value: Expr }[]): StatementPlan {
+  const values = fitColumns(snapshot, items)
+  return {
+    form: {
+      kind: 'insert-select',
+      clauses: [{ removes: false, emits: true }],
+      sourceRows: 0,
+      insertsUnmatched: false,
+      allowsSeveralMatches: false,
+      readsTarget: true,
+    },
+    clauseMetrics: ['inserted'],
+    mayFind: (file) => mayHold(snapshot, where, file),
+    coversWhole: () => false,
+    find: (files, withEqual) => ({
+      kind: 'project',
+      input: { kind: 'filter', input: locatedScan(snapshot, files, usedBy([where])), where },
+      columns: foundColumnsOf(intLiteral(none), intLiteral(0), withEqual ? lit(false, { kind: 'boolean' }) : undefined),
+    }),
+    inserts: { kind: 'none' },
+    emit: (emissions, files) => ({
+      kind: 'project',
+      input: withTargetRows(snapshot, emissions, files, usedBy(values.map(({ value }) => value))),
+      columns: [{ name: emission.ordinal, value: col(emission.ordinal, { kind: 'integer' }) }, ...values],
+    }),
+    output: undefined,
+    answersHold: undefined,
+    describeMatch: async () => ({}),
+  }
+}
+
+async function planAggregate(sql: string, setting: StatementSetting, view: PlanningView): Promise<StatementPlan> {
+  const { snapshot } = view
+  const ask = async (files: Awaited<ReturnType<PlanningView['wholeTable']>>) =>
+    collectRows(setting, selectRelation(parseSelect(sql), snapshot, files, setting))
+  const answer = await ask(await view.wholeTable())
+  const before = bag(answer.columns, answer.rows)
+  const rows = {
+    kind: 'rows',
+    columns: answer.columns,
+    values: answer.columns.map((_, c) => answer.rows.map((row) => row[c] ?? null)),
+    rowCount: answer.rows.length,
+  } as const
+  const items = answer.columns.map(({ name, type }) => ({ name, value: col(name, type) }))
+  return {
+    form: {
+      kind: 'append',
+      clauses: [],
+      sourceRows: 0,
+      insertsUnmatched: false,
+      allowsSeveralMatches: false,
+      readsTarget: true,
+    },
+    clauseMetrics: [],
+    mayFind: () => false,
+    coversWhole: () => false,
+    find: (files) => locatedScan(snapshot, files, new Set()),
+    inserts: { kind: 'none' },
+    emit: (emissions) => emissions,
+    output: { kind: 'project', input: rows, columns: fitColumns(snapshot, items) },
+    answersHold: async (files) => {
+      const again = await ask(files)
+      return bag(again.columns, again.rows) === before
+    },
+    describeMatch: async () => ({}),
+  }
+}
+
+/** By position, as SQL's INSERT: each table column gets the item at its place. */
+function fitColumns(snapshot: Snapshot, items: readonly { readonly name: string; readonly value: Expr }[]): { name: string; value: Expr }[] {
+  if (items.length !== snapshot.columns.length) {
+    throw failure('DELTA_SCHEMA_MISMATCH', `the query gives ${items.length} columns, the table has ${snapshot.columns.length}`, {
+      details: { given: items.map((item) => item.name), table: snapshot.columns.map((column) => column.name) },
+    })
+  }
+  return snapshot.columns.map((column, place) => ({
+    name: `t.${column.name}`,
+    value: coerceTo(items[place]?.value ?? lit(null, column.type), column.type, `column \`${column.name}\``),
+  }))
+}
+
+/** A multiset of rows as one text. */
+function bag(columns: readonly RelationColumn[], rows: readonly (readonly Datum[])[]): string {
+  const keys = rows.map((row) => columns.map(({ type }, c) => datumKey(row[c] ?? null, type)).join('\u0000'))
+  return keys.sort().join('\u0001')
+}

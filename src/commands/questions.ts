@@ -1,0 +1,100 @@
+/**
+ * Questions that a statement asks the whole table: uncorrelated subqueries (EXISTS, IN, a scalar). They are asked before the statement
+ * is planned, and their answers put in as literals make it row-local. At a lost race they are asked again: the same answers, and the
+ * statement is what it was.
+ */
+import { failure } from '../base/errors.ts'
+import { type SubqueryAnswer, tableName } from '../expr/analyze.ts'
+import { analyzeSelect } from '../expr/analyze-select.ts'
+import { subqueriesOf } from '../expr/syntax-walk.ts'
+import type { SqlSelect, SqlSubquery } from '../expr/syntax.ts'
+import type { Snapshot } from '../log/snapshot.ts'
+import { datumKey } from '../protocol/datum-order.ts'
+import type { Relation, ScanFile } from '../relation/tree.ts'
+import type { PlanningView } from '../transaction/plan.ts'
+import { type StatementSetting, analyzeOptions, parseOnce, targetScope } from './binding.ts'
+import { collectRows } from './collect-rows.ts'
+import { liveScan } from './target-relations.ts'
+
+export type QuestionAnswers = ReadonlyMap<SqlSubquery, SubqueryAnswer>
+
+export interface Asked {
+  readonly answers: QuestionAnswers | undefined
+  readonly answersHold: ((files: readonly ScanFile[]) => Promise<boolean>) | undefined
+}
+
+/** Values an IN subquery may give, at most: they become a list in the expression. */
+const listLimit = 100_000
+
+/** Asks every subquery in these texts. @throws EXPRESSION_UNSUPPORTED for a correlated one, or one over another table */
+export async function askQuestions(texts: readonly string[], setting: StatementSetting, view: PlanningView): Promise<Asked> {
+  const subqueries = texts.flatMap((text) => subqueriesOf(parseOnce(text, setting)))
+  if (subqueries.length === 0) return { answers: undefined, answersHold: undefined }
+  const ask = async (files: readonly ScanFile[]): Promise<QuestionAnswers> => {
+    const answers = new Map<SqlSubquery, SubqueryAnswer>()
+    for (const subquery of subqueries) answers.set(subquery, await answer(subquery, view.snapshot, files, setting))
+    return answers
+  }
+  const answers = await ask(await view.wholeTable())
+  const before = fingerprint(answers)
+  return { answers, answersHold: async (files) => fingerprint(await ask(files)) === before }
+}
+
+async function answer(
+  subquery: SqlSubquery,
+  snapshot: Snapshot,
+  files: readonly ScanFile[],
+  setting: StatementSetting,
+): Promise<SubqueryAnswer> {
+  const relation = selectRelation(subquery.query, snapshot, files, setting)
+  const limit = subquery.kind === 'exists' ? 1 : subquery.kind === 'scalar' ? 2 : listLimit + 1
+  const { columns, rows } = await collectRows(setting, { kind: 'limit', input: relation, rows: limit })
+  if (subquery.kind === 'exists') return { kind: 'exists', value: rows.length > 0 }
+  const [column] = columns
+  if (column === undefined || columns.length !== 1) {
+    throw failure('EXPRESSION_TYPE', `a subquery used as a value must give one column, not ${columns.length}`)
+  }
+  if (subquery.kind === 'scalar') {
+    if (rows.length > 1) throw failure('EXPRESSION_EVALUATION', 'a subquery used as a value gave more than one row')
+    return { kind: 'scalar', value: rows[0]?.[0] ?? null, type: column.type }
+  }
+  if (rows.length > listLimit) {
+    throw failure('EXPRESSION_UNSUPPORTED', `an IN subquery gave more than ${listLimit} values; use a MERGE with a query as its source`)
+  }
+  return { kind: 'list', values: rows.map(([value]) => value ?? null), type: column.type }
+}
+
+/** A SELECT over the target as a relation; its output columns are the items. */
+export function selectRelation(
+  select: SqlSelect,
+  snapshot: Snapshot,
+  files: readonly ScanFile[],
+  setting: StatementSetting,
+): Relation {
+  const table = tableName(select)
+  if (!['t', 'target', setting.tableName.toLowerCase()].includes(table.toLowerCase())) {
+    throw failure('EXPRESSION_UNSUPPORTED', `a subquery may read the target only, which is \`t\` or \`${setting.tableName}\`, not \`${table}\``, {
+      details: { table },
+    })
+  }
+  return analyzeSelect(select, targetScope(snapshot, setting), analyzeOptions(setting)).relation((used) => liveScan(snapshot, files, used))
+}
+
+export function fingerprint(answers: QuestionAnswers): string {
+  return [...answers.values()]
+    .map((one) => {
+      switch (one.kind) {
+        case 'exists':
+          return String(one.value)
+        case 'scalar':
+          return datumKey(one.value, one.type)
+        case 'list':
+          return one.values
+            .map((value) => datumKey(value, one.type))
+            .sort()
+            .join('\u0001')
+      }
+    })
+    .join('\u0000')
+}
+

@@ -1,0 +1,48 @@
+/** What reconcile found and what it means. Words for what was found are the field's own. */
+import type { Winner } from './net-change.ts'
+
+export type FindingKind =
+  | 'added files' // rows a winner added would be treated by our statement
+  | 'removed rows' // rows our statement depended on are gone
+  | 'same row' // a winner removed a row that we change too
+  | 'metadata'
+  | 'protocol'
+  | 'relocation' // rows we name were moved, and nothing says where
+
+export interface Finding {
+  readonly kind: FindingKind
+  /** One sentence: what, and why it could not be passed. */
+  readonly why: string
+  readonly winner: Winner
+  /** Paths of the files in question, at most `filesShown`. */
+  readonly files: readonly string[]
+  /** What would have avoided it. */
+  readonly advice: string
+}
+
+/** Files named in a finding: enough to look at, not a listing. */
+export const filesShown = 5
+
+/** How far the ladder had to be climbed for one winner. */
+export type Rung =
+  | 'L0' // nothing of it concerns the statement
+  | 'L1' // evaluated: the statement would do the same
+  | 'L2' // repaired
+  | 'L3' // run again
+
+export interface WinnerReport {
+  readonly version: number
+  readonly operation: string
+  readonly rung: Rung
+  readonly found: readonly FindingKind[]
+}
+
+export type Verdict =
+  | { readonly kind: 'clear'; readonly reports: readonly WinnerReport[] }
+  | { readonly kind: 'repaired'; readonly reports: readonly WinnerReport[] }
+  /** Nothing recorded proves what the statement would do now: the next rung is to run it again. */
+  | { readonly kind: 'not-provable'; readonly finding: Finding; readonly reports: readonly WinnerReport[] }
+  /** Rows were shown to the caller, or metadata changed: running again would not be the same transaction. */
+  | { readonly kind: 'conflict'; readonly finding: Finding; readonly reports: readonly WinnerReport[] }
+  /** A winner wrote our application transaction: the work is done. */
+  | { readonly kind: 'already-applied'; readonly version: number }

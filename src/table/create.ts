@@ -1,0 +1,123 @@
+/** CREATE TABLE: the first version, with schema, partitioning and properties checked before anything is written. */
+import { failure } from '../base/errors.ts'
+import type { TableLog } from '../log/table-log.ts'
+import type { Environment } from '../ports/environment.ts'
+import type { Action, Metadata } from '../protocol/actions.ts'
+import { requiredFeatures } from '../protocol/feature-uses.ts'
+import { newProtocol } from '../protocol/features.ts'
+import { parseTypeName, printSchema } from '../protocol/schema-json.ts'
+import { validateUserProperties } from '../protocol/table-properties.ts'
+import type { StructField, StructType } from '../protocol/types.ts'
+import { engineInfo } from '../transaction/engine-info.ts'
+
+/** A type name (`long`, `decimal(10,2)`, `array<string>`), or a column with its details. */
+export type ColumnDefinition =
+  | string
+  | { readonly type: string; readonly nullable?: boolean | undefined; readonly comment?: string | undefined }
+
+export interface CreateOptions {
+  /** Columns in order: name to definition. */
+  readonly schema: Readonly<Record<string, ColumnDefinition>>
+  readonly partitionBy?: readonly string[] | undefined
+  /** Table properties, such as `delta.appendOnly`. `delta.enableDeletionVectors` is true unless given. */
+  readonly properties?: Readonly<Record<string, string>> | undefined
+  readonly name?: string | undefined
+  readonly description?: string | undefined
+}
+
+/** @throws DELTA_TABLE_ALREADY_EXISTS, DELTA_SCHEMA_MISMATCH, DELTA_UNSUPPORTED_TYPE, INVALID_OPTION */
+export async function createTable(log: TableLog, environment: Environment, options: CreateOptions): Promise<void> {
+  const schema = schemaOf(options.schema)
+  const partitionColumns = checkPartitioning(schema, options.partitionBy ?? [])
+  const configuration = validateUserProperties({ 'delta.enableDeletionVectors': 'true', ...options.properties })
+  const txnId = environment.uuid()
+  const nowMs = environment.nowMs()
+  const metadata: Metadata = {
+    id: environment.uuid(),
+    name: options.name,
+    description: options.description,
+    format: { provider: 'parquet', options: {} },
+    schemaString: printSchema(schema),
+    partitionColumns,
+    createdTime: nowMs,
+    configuration,
+  }
+  const actions: Action[] = [
+    {
+      kind: 'commitInfo',
+      commitInfo: {
+        timestamp: nowMs,
+        operation: 'CREATE TABLE',
+        operationParameters: { partitionBy: JSON.stringify(partitionColumns), properties: JSON.stringify(configuration) },
+        isolationLevel: 'Serializable',
+        isBlindAppend: true,
+        engineInfo,
+        txnId,
+      },
+    },
+    { kind: 'protocol', protocol: newProtocol(requiredFeatures(schema, configuration)) },
+    { kind: 'metaData', metaData: metadata },
+  ]
+  await create(log, actions, txnId)
+}
+
+async function create(log: TableLog, actions: readonly Action[], txnId: string): Promise<void> {
+  const exists = () =>
+    failure('DELTA_TABLE_ALREADY_EXISTS', `there is a table at ${log.store.root} already`, { details: { path: log.store.root } })
+  if (await log.exists()) throw exists()
+  const outcome = await log.commit(0, actions, txnId)
+  if (outcome === 'lost') throw exists()
+  if (outcome === 'unknown') {
+    throw failure('COMMIT_OUTCOME_UNKNOWN', 'storage did not say whether the table was created', { details: { version: 0, txnId } })
+  }
+}
+
+export function schemaOf(columns: CreateOptions['schema']): StructType {
+  const fields = Object.entries(columns).map(([name, definition]): StructField => {
+    const { type, nullable, comment } =
+      typeof definition === 'string' ? { type: definition, nullable: true, comment: undefined } : definition
+    return {
+      name: checkName(name),
+      type: parseTypeName(type),
+      nullable: nullable ?? true,
+      metadata: comment === undefined ? {} : { comment },
+    }
+  })
+  if (fields.length === 0) throw failure('DELTA_SCHEMA_MISMATCH', 'a table needs at least one column')
+  const seen = new Map<string, string>()
+  for (const { name } of fields) {
+    const other = seen.get(name.toLowerCase())
+    if (other !== undefined) {
+      throw failure('DELTA_SCHEMA_MISMATCH', `columns \`${other}\` and \`${name}\` differ in case only`, { details: { columns: [other, name] } })
+    }
+    seen.set(name.toLowerCase(), name)
+  }
+  return { kind: 'struct', fields }
+}
+
+/** Without column mapping, Parquet readers of other engines cannot take these characters. */
+function checkName(name: string): string {
+  if (name !== '' && !/[ ,;{}()\n\t=]/.test(name)) return name
+  throw failure('DELTA_SCHEMA_MISMATCH', `\`${name}\` is no column name: it must not be empty or hold any of " ,;{}()=" or a line break`, {
+    details: { column: name },
+  })
+}
+
+function checkPartitioning(schema: StructType, partitionBy: readonly string[]): string[] {
+  const names = partitionBy.map((wanted) => {
+    const field = schema.fields.find(({ name }) => name.toLowerCase() === wanted.toLowerCase())
+    if (field === undefined) {
+      throw failure('DELTA_SCHEMA_MISMATCH', `partition column \`${wanted}\` is not a column of the table`, { details: { column: wanted } })
+    }
+    if (['struct', 'array', 'map', 'void'].includes(field.type.kind)) {
+      throw failure('DELTA_UNSUPPORTED_TYPE', `column \`${wanted}\` cannot partition a table: its type is ${field.type.kind}`, {
+        details: { column: wanted },
+      })
+    }
+    return field.name
+  })
+  if (new Set(names).size !== names.length || names.length === schema.fields.length) {
+    throw failure('INVALID_OPTION', 'partition columns must be distinct and leave at least one other column', { details: { partitionBy } })
+  }
+  return names
+}

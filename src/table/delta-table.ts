@@ -1,0 +1,286 @@
+/**
+ * A Delta table by path: the handle users hold. Every call reads the latest version at the time of the call, unless one is given. A
+ * handle holds the parsed log, no lock and no thread; many handles in one process share one data plane.
+ */
+import { failure } from '../base/errors.ts'
+import { appendStatement } from '../commands/append.ts'
+import type { SetList } from '../commands/assignments.ts'
+import type { StatementSetting } from '../commands/binding.ts'
+import { deleteStatement } from '../commands/delete.ts'
+import { insertSelectStatement } from '../commands/insert-select.ts'
+import type { MergeClause } from '../commands/merge-clauses.ts'
+import { mergeStatement } from '../commands/merge.ts'
+import { updateStatement } from '../commands/update.ts'
+import type { Snapshot } from '../log/snapshot.ts'
+import type { HistoryEntry } from '../log/table-log.ts'
+import { requireWritable, withFeatures } from '../protocol/features.ts'
+import type { LossyForms } from '../protocol/js-values.ts'
+import type { Relation } from '../relation/tree.ts'
+import type { TableParts } from '../transaction/context.ts'
+import { mayHold } from '../transaction/file-facts.ts'
+import type { CommitResult } from '../transaction/outcome.ts'
+import type { Statement } from '../transaction/plan.ts'
+import { TransactionState } from '../transaction/state.ts'
+import { Transaction } from '../transaction/transaction.ts'
+import { ShownReads } from '../transaction/shown-reads.ts'
+import { MergeBuilder } from './merge-builder.ts'
+import { type ConflictOptions, type RunOptions, type StatementOptions, settingsOf } from './options.ts'
+import { type QueryResult, conjunctFilter, noSql, queryResult, rowObjects, rowsRelation, tableRelation } from './read.ts'
+import { type MergeInputSource, mergeSourceOf, outsideRows } from './sources.ts'
+import { TableTransaction } from './table-transaction.ts'
+import { type TableDetail, detailOf } from './detail.ts'
+
+export interface VersionOptions {
+  /** A version, or the newest one not after a point in time. */
+  readonly version?: number | undefined
+  readonly timestamp?: Date | undefined
+}
+
+export interface RowsOptions extends VersionOptions, RunOptions {
+  /** Lossy forms on request; a value that does not fit throws. */
+  readonly forms?: LossyForms | undefined
+  readonly where?: string | undefined
+  readonly columns?: readonly string[] | undefined
+  readonly params?: Readonly<Record<string, unknown>> | undefined
+}
+
+export interface QueryOptions extends VersionOptions, RunOptions {
+  readonly forms?: LossyForms | undefined
+  readonly params?: Readonly<Record<string, unknown>> | undefined
+}
+
+export interface OverwriteOptions extends StatementOptions {
+  /** Replace only the rows for which this holds. */
+  readonly where?: string | undefined
+}
+
+export class DeltaTable {
+  readonly #parts: TableParts
+  readonly #options: ConflictOptions
+  readonly #name: string
+  #closed = false
+
+  /** Use DeltaTable.open or DeltaTable.create of the package; this takes its parts as they are. */
+  constructor(parts: TableParts, options: ConflictOptions = {}) {
+    this.#parts = parts
+    this.#options = options
+    this.#name = parts.log.store.root.replace(/\/+$/, '').split('/').at(-1) ?? 'target'
+  }
+
+  get path(): string {
+    return this.#parts.log.store.root
+  }
+
+  /** The name the table goes by in its own SQL, besides `t` and `target`: the last part of its path. */
+  get name(): string {
+    return this.#name
+  }
+
+  /** The latest version. */
+  async version(): Promise<number> {
+    return (await this.#latest()).version
+  }
+
+  /** Schema, protocol, properties and sizes. */
+  async detail(options: VersionOptions = {}): Promise<TableDetail> {
+    return detailOf(this.path, await this.#snapshotAt(options))
+  }
+
+  /** Commits, newest first. */
+  history(limit?: number): Promise<readonly HistoryEntry[]> {
+    this.#checkOpen()
+    return this.#parts.log.history(limit)
+  }
+
+  /**
+   * Adds rows. A blind append: it reads nothing of the table, so no concurrent change of rows concerns it. Retries: only the race for
+   * the next version, under one txnId, so no row is repeated.
+   */
+  async append(source: MergeInputSource, options: StatementOptions = {}): Promise<CommitResult> {
+    return this.#runOne(options, async (setting, snapshot) => this.#appendOf(source, setting, snapshot, options, 'Append'))
+  }
+
+  /** Replaces all rows, or those for which `where` holds, in one commit. Retries as delete and append do: the rows given are staged once. */
+  async overwrite(source: MergeInputSource, options: OverwriteOptions = {}): Promise<CommitResult> {
+    const parameters = { mode: 'Overwrite', ...(options.where === undefined ? {} : { replaceWhere: options.where }) }
+    const setting = this.#setting(options)
+    return this.#transact(options, async (tx) => {
+      const append = await this.#appendOf(source, setting, tx.snapshot, options, 'Overwrite', parameters)
+      await tx.execute(deleteStatement({ where: options.where, operation: 'WRITE', parameters }, setting))
+      await tx.execute(append)
+    })
+  }
+
+  /** Deletes rows for which the condition is TRUE; without one, all. Retries: what it did is known row by row, so a repeat deletes no other row. */
+  async delete(where?: string, options: StatementOptions = {}): Promise<CommitResult> {
+    return this.#runOne(options, async (setting) => deleteStatement({ where, operation: undefined }, setting))
+  }
+
+  /** Sets columns to expressions where the condition is TRUE. Retries: a row is updated once, from the values it has at the commit. */
+  async update(set: SetList, options: StatementOptions & { readonly where?: string | undefined } = {}): Promise<CommitResult> {
+    return this.#runOne(options, async (setting) => updateStatement({ set, where: options.where }, setting))
+  }
+
+  /** MERGE: `on` and the clauses use `t` for this table and `s` for the source. */
+  merge(source: MergeInputSource, { on }: { readonly on: string }): MergeBuilder {
+    return new MergeBuilder((clauses, options) => this.#merge(source, on, clauses, options))
+  }
+
+  /** Rows of a snapshot, as they come. */
+  async *rows(options: RowsOptions = {}): AsyncGenerator<Record<string, unknown>> {
+    const snapshot = await this.#snapshotAt(options)
+    const plane = await this.#parts.plane()
+    const state = new TransactionState(this.#parts, snapshot)
+    const { relation } = await rowsRelation(snapshot, options, this.#setting(options), (where) =>
+      state.filesFor(0, (add) => mayHold(snapshot, where, add)),
+    )
+    yield* rowObjects(plane.query(relation, options), plane.columnsOf(relation), options.forms ?? {})
+  }
+
+  /** A SELECT over this table, by its name, `t` or `target`, in DuckDB's SQL. */
+  async query(sql: string, options: QueryOptions = {}): Promise<QueryResult> {
+    const snapshot = await this.#snapshotAt(options)
+    const plane = await this.#parts.plane()
+    if (plane.select === undefined) throw noSql(plane.name)
+    const relation = relationOf(new TransactionState(this.#parts, snapshot))
+    const tables = new Map([this.#name, 't', 'target'].map((name) => [name, relation]))
+    const { columns, batches } = await plane.select(sql, tables, { ...options, params: options.params })
+    return queryResult(columns, batches, options.forms ?? {})
+  }
+
+  /** This table as a part of another statement's query: its latest version when that runs, files pruned by the conjuncts given. */
+  relationForQuery(): (conjuncts: readonly string[]) => Promise<Relation> {
+    return async (conjuncts) => relationOf(new TransactionState(this.#parts, await this.#latest()))(conjuncts)
+  }
+
+  /**
+   * Starts a transaction of several statements on a pinned version; it sees its own writes, and commits once.
+   */
+  async begin(options: StatementOptions = {}): Promise<TableTransaction> {
+    const setting = this.#setting(options)
+    const snapshot = await this.#writable()
+    const shown = new ShownReads()
+    const tx = new Transaction(this.#parts, settingsOf(this.#options, options), snapshot, shown)
+    return new TableTransaction(tx, shown, this.#parts, setting)
+  }
+
+  /** Turns deletion vectors on: raises the protocol where needed, and sets the property. A no-op where they are on. */
+  async enableDeletionVectors(options: StatementOptions = {}): Promise<CommitResult> {
+    return this.#transact(options, async (tx) => {
+      const { protocol, metadata, properties } = tx.snapshot
+      if (properties.enableDeletionVectors) return
+      const configuration = { ...metadata.configuration, 'delta.enableDeletionVectors': 'true' }
+      tx.editTerms({ protocol: withFeatures(protocol, ['deletionVectors']), metadata: { ...metadata, configuration } })
+    })
+  }
+
+  /**
+   * Settles a commit whose outcome was unknown: reads version `version` of the log.
+   * @returns committed: it is there; absent: another writer's commit or none is there
+   */
+  async resolveCommit(txnId: string, version: number): Promise<'committed' | 'absent'> {
+    const latest = await this.#latest()
+    if (latest.version < version) return 'absent'
+    const [commit] = await this.#parts.log.commits(version - 1, version)
+    return commit?.commitInfo?.txnId === txnId ? 'committed' : 'absent'
+  }
+
+  /** Optional for a table by path: nothing is held open but memory. Later calls fail with CLOSED. */
+  async close(): Promise<void> {
+    this.#closed = true
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #merge(
+    source: MergeInputSource,
+    on: string,
+    clauses: readonly MergeClause[],
+    options: StatementOptions,
+  ): Promise<CommitResult> {
+    return this.#runOne(options, async (setting, snapshot) => {
+      const rows = await mergeSourceOf(source, snapshot, this.#parts, setting, this.#names())
+      return mergeStatement({ on, clauses, source: rows }, setting)
+    })
+  }
+
+  async #appendOf(
+    source: MergeInputSource,
+    setting: StatementSetting,
+    snapshot: Snapshot,
+    options: RunOptions,
+    mode: string,
+    parameters?: Readonly<Record<string, string>>,
+  ): Promise<Statement> {
+    if (typeof source === 'object' && 'select' in source) return insertSelectStatement(source.select, setting)
+    const rows = await outsideRows(source, snapshot, this.#parts, setting, options)
+    return appendStatement({ source: rows, parameters: parameters ?? { mode } })
+  }
+
+  #runOne(
+    options: StatementOptions,
+    make: (setting: StatementSetting, snapshot: Snapshot) => Promise<Statement>,
+  ): Promise<CommitResult> {
+    const setting = this.#setting(options)
+    return this.#transact(options, async (tx) => {
+      await tx.execute(await make(setting, tx.snapshot))
+    })
+  }
+
+  async #transact(options: StatementOptions, work: (tx: Transaction) => Promise<void>): Promise<CommitResult> {
+    const snapshot = await this.#writable()
+    const tx = new Transaction(this.#parts, settingsOf(this.#options, options), snapshot)
+    try {
+      if (!tx.isAlreadyApplied()) await work(tx)
+    } catch (error) {
+      await tx.rollback()
+      throw error
+    }
+    return tx.commit()
+  }
+
+  async #writable(): Promise<Snapshot> {
+    const snapshot = await this.#latest()
+    requireWritable(snapshot.protocol, snapshot.schema, snapshot.metadata.configuration)
+    return snapshot
+  }
+
+  #latest(): Promise<Snapshot> {
+    this.#checkOpen()
+    return this.#parts.log.refresh()
+  }
+
+  #snapshotAt({ version, timestamp }: VersionOptions): Promise<Snapshot> {
+    this.#checkOpen()
+    if (version !== undefined) return this.#parts.log.snapshot({ version })
+    if (timestamp !== undefined) return this.#parts.log.snapshot({ timestampMs: timestamp.getTime() })
+    return this.#parts.log.refresh()
+  }
+
+  #names(): readonly string[] {
+    return [this.#name, 't', 'target']
+  }
+
+  #setting(options: { readonly params?: Readonly<Record<string, unknown>> | undefined; readonly signal?: AbortSignal | undefined }): StatementSetting {
+    return {
+      plane: this.#parts.plane,
+      tableName: this.#name,
+      params: options.params ?? {},
+      nowMicros: BigInt(this.#parts.environment.nowMs()) * 1000n,
+      mergeKeyInSetThreshold: settingsOf(this.#options, options).mergeKeyInSetThreshold,
+      signal: options.signal,
+      parsed: new Map(),
+    }
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw failure('CLOSED', 'the table handle is closed')
+  }
+}
+
+function relationOf(state: TransactionState): (conjuncts: readonly string[]) => Promise<Relation> {
+  const { snapshot } = state
+  return async (conjuncts) => tableRelation(snapshot, await state.filesFor(0, conjunctFilter(snapshot, conjuncts)))
+}

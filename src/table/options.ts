@@ -1,0 +1,58 @@
+/** Options as users give them: on the handle, and over those in each call. Nothing is ambient. */
+import { failure } from '../base/errors.ts'
+import type { ReconcileSwitches } from '../conflict/reconcile.ts'
+import { type Isolation, type OnConflict, type TransactionSettings, defaultSettings } from '../transaction/context.ts'
+
+export interface ConflictOptions {
+  /** `repair` (default): a lost race is reconciled, repaired or run again. `rerun`: never repaired. `abort`: commits only if nothing would change. */
+  readonly onConflict?: OnConflict | undefined
+  /** Default: the table's `delta.isolationLevel`, else Serializable. */
+  readonly isolation?: Isolation | undefined
+  /** Each switch takes one kind of evidence away: off is stricter, never unsafe. */
+  readonly reconcile?: Partial<ReconcileSwitches> | undefined
+  /** Distinct source keys up to which MERGE prunes files by the keys themselves; above, by their range. Default 10 000. */
+  readonly mergeKeyInSetThreshold?: number | undefined
+  /** Bytes of other writers' files opened to judge one race; above, the statement runs again. Default 256 MiB. */
+  readonly valueBudgetBytes?: number | undefined
+}
+
+export interface RunOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Fraction done, 0 to 1. */
+  readonly onProgress?: ((fraction: number) => void) | undefined
+}
+
+export interface StatementOptions extends ConflictOptions, RunOptions {
+  /** Values of `:name` in the expressions, bound as typed literals. */
+  readonly params?: Readonly<Record<string, unknown>> | undefined
+  /** Application transaction: at a version the table has seen from this appId, or a lower one, the call is a no-op. */
+  readonly application?: { readonly appId: string; readonly version: bigint | number } | undefined
+}
+
+export function settingsOf(handle: ConflictOptions, call: StatementOptions): TransactionSettings {
+  const merged = { ...handle, ...call }
+  const settings: TransactionSettings = {
+    ...defaultSettings,
+    onConflict: merged.onConflict ?? defaultSettings.onConflict,
+    isolation: merged.isolation,
+    reconcile: { ...defaultSettings.reconcile, ...handle.reconcile, ...call.reconcile },
+    mergeKeyInSetThreshold: merged.mergeKeyInSetThreshold ?? defaultSettings.mergeKeyInSetThreshold,
+    valueBudgetBytes: merged.valueBudgetBytes ?? defaultSettings.valueBudgetBytes,
+    application:
+      call.application === undefined
+        ? undefined
+        : { appId: call.application.appId, version: BigInt(call.application.version) },
+    signal: call.signal,
+    onProgress: call.onProgress,
+  }
+  oneOf('onConflict', settings.onConflict, ['repair', 'rerun', 'abort'])
+  if (settings.isolation !== undefined) oneOf('isolation', settings.isolation, ['Serializable', 'WriteSerializable'])
+  return settings
+}
+
+function oneOf(option: string, value: string, allowed: readonly string[]): void {
+  if (allowed.includes(value)) return
+  throw failure('INVALID_OPTION', `${option} must be one of ${allowed.join(', ')}, not ${value}`, {
+    details: { option, value, allowed },
+  })
+}

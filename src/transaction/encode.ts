@@ -1,0 +1,271 @@
+/**
+ * Intent to actions, the last step before a commit: for each file, final vector = the live vector of that file united with our
+ * positions. Rows already gone stay gone; a file with no row left is removed. A table without deletion vectors gets the file's other
+ * rows written again instead.
+ *
+ * Invariant: every remove names the (path, vector) that is live in the state encoded against; a path is added at most once.
+ * Source: PROTOCOL.md, "Deletion Vectors" and "Add File and Remove File".
+ */
+import { assert, must } from '../base/assert.ts'
+import { failure } from '../base/errors.ts'
+import { loadDeletionVector } from '../log/deletion-vectors.ts'
+import type { Snapshot } from '../log/snapshot.ts'
+import type { Action, AddFile, DeletionVectorDescriptor, RemoveFile } from '../protocol/actions.ts'
+import {
+  deletionVectorId,
+  inlineDescriptor,
+  maxInlineBytes,
+  packDeletionVectorFile,
+} from '../protocol/deletion-vector.ts'
+import type { RowPositions } from '../protocol/row-positions.ts'
+import { noPositions } from '../protocol/row-positions.ts'
+import { parseStatistics, printStatistics } from '../protocol/statistics-json.ts'
+import type { RunOptions, WrittenFile } from '../relation/data-plane.ts'
+import type { OwnFile, TransactionState } from './state.ts'
+import { targetColumns, tableWriteRequest } from './write-request.ts'
+
+export interface Encoded {
+  readonly adds: readonly AddFile[]
+  readonly removes: readonly RemoveFile[]
+  /** Rows carried along unchanged (copy-on-write). */
+  readonly rowsCopied: number
+}
+
+/** What is reused from attempt to attempt: vectors and rewrites of files that no winner touched. */
+export class EncodingCache {
+  readonly vectors = new Map<string, { readonly key: string; readonly descriptor: DeletionVectorDescriptor; readonly stats: string }>()
+  readonly rewrites = new Map<string, { readonly key: string; readonly files: readonly WrittenFile[] }>()
+}
+
+interface Removal {
+  readonly live: AddFile
+  readonly vector: RowPositions
+  readonly total: RowPositions
+  readonly rowCount: number
+}
+
+export async function encode(
+  state: TransactionState,
+  newest: Snapshot,
+  cache: EncodingCache,
+  options: RunOptions,
+): Promise<Encoded> {
+  const removals = await removalsOf(state, newest, options)
+  const nowMs = state.parts.environment.nowMs()
+  const removes = removals.map(({ live }) => removeOf(live, nowMs))
+  const partial = removals.filter(({ total, rowCount }) => total.count < rowCount)
+  const adds: AddFile[] = []
+  let rowsCopied = 0
+  if (usesDeletionVectors(newest)) {
+    adds.push(...(await withVectors(state, newest, partial, cache, nowMs)))
+  } else {
+    for (const removal of partial) {
+      const files = await rewriteOf(state, newest, removal, cache, options)
+      adds.push(...files.map((file) => addOf(newest, file, nowMs)))
+      rowsCopied += files.reduce((sum, file) => sum + file.rowCount, 0)
+    }
+  }
+  adds.push(...(await ownAdds(state, newest, nowMs, options)))
+  return { adds, removes, rowsCopied }
+}
+
+export function usesDeletionVectors(snapshot: Snapshot): boolean {
+  return snapshot.properties.enableDeletionVectors
+}
+
+/** For each file of the table that loses rows to us: its live entry, and the rows gone afterwards. */
+async function removalsOf(state: TransactionState, newest: Snapshot, options: RunOptions): Promise<Removal[]> {
+  const removals: Removal[] = []
+  for (const [id, rows] of state.removedBefore(state.executed.length)) {
+    if (state.ownFile(id) !== undefined) continue
+    const live = newest.files.get(state.pathOf(id))
+    if (live === undefined) continue
+    const vector =
+      live.deletionVector === undefined
+        ? noPositions
+        : await loadDeletionVector(state.parts.log.store, live.deletionVector, state.parts.vectors)
+    const total = vector.union(rows)
+    if (total.count === vector.count) continue
+    const rowCount = await physicalRowCount(state, newest, live, options)
+    assert(total.count <= rowCount, () => `INV-4 positions of ${live.path} lie inside the file`)
+    removals.push({ live, vector, total, rowCount })
+  }
+  return removals
+}
+
+/** Physical rows of a file: from statistics, or counted where they do not say. */
+async function physicalRowCount(state: TransactionState, newest: Snapshot, live: AddFile, options: RunOptions): Promise<number> {
+  const known = parseStatistics(live.stats, newest.columns).numRecords
+  if (known !== undefined) return known
+  const plane = await state.parts.plane()
+  const file = { ...(await state.scanFile(live)), deleted: undefined }
+  const counted = plane.query(
+    {
+      kind: 'aggregate',
+      input: { kind: 'scan', files: [file], columns: [], locator: { file: '$file', position: '$position' }, deletions: 'keep' },
+      groupBy: [],
+      aggregates: [{ name: 'rows', function: 'count', value: undefined, type: { kind: 'long' } }],
+    },
+    options,
+  )
+  for await (const batch of counted) return Number(batch.columns[0]?.[0] ?? 0)
+  throw failure('DELTA_DATA_FILE_CORRUPT', `the rows of ${live.path} cannot be counted`, { details: { path: live.path } })
+}
+
+function removeOf(live: AddFile, nowMs: number): RemoveFile {
+  const { path, partitionValues, size, deletionVector, baseRowId, defaultRowCommitVersion } = live
+  return {
+    path,
+    deletionTimestamp: nowMs,
+    dataChange: true,
+    extendedFileMetadata: true,
+    partitionValues,
+    size,
+    deletionVector,
+    baseRowId,
+    defaultRowCommitVersion,
+  }
+}
+
+async function withVectors(
+  state: TransactionState,
+  newest: Snapshot,
+  removals: readonly Removal[],
+  cache: EncodingCache,
+  nowMs: number,
+): Promise<AddFile[]> {
+  const pending: Removal[] = []
+  for (const removal of removals) {
+    const { path } = removal.live
+    const key = vectorKey(removal)
+    if (cache.vectors.get(path)?.key === key) continue
+    const descriptor = inlineDescriptor(removal.total)
+    if (descriptor.sizeInBytes > maxInlineBytes) pending.push(removal)
+    else cache.vectors.set(path, { key, descriptor, stats: wideStatistics(newest, removal) })
+  }
+  if (pending.length > 0) await packVectors(state, newest, pending, cache)
+  return removals.map(({ live }) => {
+    const { descriptor, stats } = must(cache.vectors.get(live.path), 'an encoded vector')
+    return { ...live, modificationTime: nowMs, dataChange: true, deletionVector: descriptor, stats }
+  })
+}
+
+/** All vectors too big for the log go into one file, written and durable before the commit that names it. */
+async function packVectors(
+  state: TransactionState,
+  newest: Snapshot,
+  removals: readonly Removal[],
+  cache: EncodingCache,
+): Promise<void> {
+  const packed = packDeletionVectorFile(
+    state.parts.environment.uuid(),
+    removals.map((removal) => removal.total),
+  )
+  await state.parts.log.store.put(packed.path, packed.bytes)
+  state.vectorFiles.push(packed.path)
+  removals.forEach((removal, index) => {
+    const descriptor = must(packed.descriptors[index], 'a descriptor for each vector')
+    cache.vectors.set(removal.live.path, { key: vectorKey(removal), descriptor, stats: wideStatistics(newest, removal) })
+  })
+}
+
+/** Equal for equal work: the vector built on, and our positions (their number and sum; a position counts once). */
+function vectorKey({ live, total }: Removal): string {
+  const sum = total.toArray().reduce((all, position) => all + position, 0)
+  return `${deletionVectorId(live.deletionVector) ?? ''} ${total.count} ${sum}`
+}
+
+/** The file's statistics with bounds no longer tight, and its physical rows, which a file with a vector must state. */
+function wideStatistics(newest: Snapshot, { live, rowCount }: Removal): string {
+  const stats = parseStatistics(live.stats, newest.columns)
+  return printStatistics({ ...stats, numRecords: rowCount, tightBounds: false }, newest.columns, newest.properties.dataSkippingStringPrefixLength)
+}
+
+async function rewriteOf(
+  state: TransactionState,
+  newest: Snapshot,
+  removal: Removal,
+  cache: EncodingCache,
+  options: RunOptions,
+): Promise<readonly WrittenFile[]> {
+  const key = vectorKey(removal)
+  const known = cache.rewrites.get(removal.live.path)
+  if (known?.key === key) return known.files
+  for (const file of known?.files ?? []) state.discarded.push(file.path)
+  const scan = { ...(await state.scanFile(removal.live)), deleted: removal.total }
+  const files = await rewrite(state, newest, scan, options)
+  cache.rewrites.set(removal.live.path, { key, files })
+  return files
+}
+
+async function rewrite(
+  state: TransactionState,
+  newest: Snapshot,
+  file: ReturnType<TransactionState['scanOwnFile']>,
+  options: RunOptions,
+): Promise<readonly WrittenFile[]> {
+  const plane = await state.parts.plane()
+  const input = { kind: 'scan', files: [file], columns: targetColumns(newest), locator: undefined, deletions: 'drop' } as const
+  const written = await plane.write({ ...tableWriteRequest(newest, state.parts.log.store, input, 'any'), checks: [] }, options)
+  state.rewritten.push(...written.map((one) => one.path))
+  return written
+}
+
+/** Our own files: whole, with a vector over withdrawn rows, or written again without them. */
+async function ownAdds(state: TransactionState, newest: Snapshot, nowMs: number, options: RunOptions): Promise<AddFile[]> {
+  const removed = state.removedBefore(state.executed.length)
+  const adds: AddFile[] = []
+  for (const own of state.ownFiles()) {
+    const dead = own.dead.union(removed.get(own.id) ?? noPositions)
+    if (dead.count === own.written.rowCount) continue
+    if (dead.count === 0) adds.push(addOf(newest, own.written, nowMs))
+    else adds.push(...(await withoutDead(state, newest, own, dead, nowMs, options)))
+  }
+  return adds
+}
+
+async function withoutDead(
+  state: TransactionState,
+  newest: Snapshot,
+  own: OwnFile,
+  dead: RowPositions,
+  nowMs: number,
+  options: RunOptions,
+): Promise<AddFile[]> {
+  const descriptor = inlineDescriptor(dead)
+  if (usesDeletionVectors(newest) && descriptor.sizeInBytes <= maxInlineBytes) {
+    const statistics = { ...own.written.statistics, numRecords: own.written.rowCount, tightBounds: false }
+    return [
+      {
+        ...addOf(newest, own.written, nowMs),
+        deletionVector: descriptor,
+        stats: printStatistics(statistics, newest.columns, newest.properties.dataSkippingStringPrefixLength),
+      },
+    ]
+  }
+  const files = await rewrite(state, newest, { ...state.scanOwnFile(own), deleted: dead }, options)
+  state.discarded.push(own.written.path)
+  return files.map((file) => addOf(newest, file, nowMs))
+}
+
+export function addOf(snapshot: Snapshot, file: WrittenFile, nowMs: number): AddFile {
+  return {
+    path: file.path,
+    partitionValues: file.partitionValues,
+    size: file.sizeBytes,
+    modificationTime: nowMs,
+    dataChange: true,
+    stats: printStatistics(
+      { ...file.statistics, numRecords: file.rowCount },
+      snapshot.columns,
+      snapshot.properties.dataSkippingStringPrefixLength,
+    ),
+  }
+}
+
+export function asActions(encoded: Encoded): Action[] {
+  return [
+    ...encoded.removes.map((remove): Action => ({ kind: 'remove', remove })),
+    ...encoded.adds.map((add): Action => ({ kind: 'add', add })),
+  ]
+}

@@ -1,0 +1,44 @@
+/** What the log says of a file's columns, for three-valued skipping. A fact not known is absent, and absence never skips a file. */
+import { type ColumnFacts, canSkip } from '../expr/skip.ts'
+import type { Expr } from '../expr/tree.ts'
+import type { Snapshot } from '../log/snapshot.ts'
+import type { AddFile } from '../protocol/actions.ts'
+import type { TableColumn } from '../protocol/column-mapping.ts'
+import { parsePartitionValue } from '../protocol/partition-values.ts'
+import { parseStatistics } from '../protocol/statistics-json.ts'
+
+/** Whether the file could hold a row for which `where` (over `t.<column>`) is TRUE. */
+export function mayHold(snapshot: Snapshot, where: Expr, file: AddFile): boolean {
+  return !canSkip(where, factsOf(snapshot, file))
+}
+
+export function factsOf(snapshot: Snapshot, file: AddFile): (column: string) => ColumnFacts | undefined {
+  const columns = columnsByName(snapshot)
+  return (name) => {
+    const column = columns.get(name)
+    return column === undefined ? undefined : columnFacts(snapshot, column, file)
+  }
+}
+
+function columnFacts(snapshot: Snapshot, column: TableColumn, file: AddFile): ColumnFacts | undefined {
+  const { type, physicalName } = column
+  if (column.isPartition) return { type, constant: parsePartitionValue(file.partitionValues[physicalName], type) }
+  const stats = parseStatistics(file.stats, snapshot.columns)
+  const known = stats.columns.get(physicalName)
+  if (known === undefined) return undefined
+  const { numRecords } = stats
+  // Under wide bounds a count of NULLs says something only where it is none or all.
+  const counts = stats.tightBounds || known.nullCount === 0 || known.nullCount === numRecords
+  return { type, min: known.min, max: known.max, nullCount: counts ? known.nullCount : undefined, rowCount: numRecords }
+}
+
+const byNameOf = new WeakMap<readonly TableColumn[], ReadonlyMap<string, TableColumn>>()
+
+function columnsByName(snapshot: Snapshot): ReadonlyMap<string, TableColumn> {
+  let known = byNameOf.get(snapshot.columns)
+  if (known === undefined) {
+    known = new Map(snapshot.columns.map((column) => [`t.${column.name}`, column]))
+    byNameOf.set(snapshot.columns, known)
+  }
+  return known
+}
