@@ -1,0 +1,72 @@
+/** Reads deletion vectors, checked, with a bounded cache: a vector never changes once the log names it. */
+import { failure } from '../base/errors.ts'
+import type { ObjectStore } from '../ports/object-store.ts'
+import type { DeletionVectorDescriptor } from '../protocol/actions.ts'
+import { decodeInline, deletionVectorId, deletionVectorPath, readDeletionVectorFile } from '../protocol/deletion-vector.ts'
+import type { RowPositions } from '../protocol/row-positions.ts'
+
+/** Vectors by id, the least recently used given up first. One cache serves one table. */
+export interface DeletionVectorCache {
+  get(id: string): RowPositions | undefined
+  set(id: string, positions: RowPositions): void
+}
+
+/** @param maxRows rows held at most, over all vectors; four bytes each */
+export function deletionVectorCache(maxRows = 4_000_000): DeletionVectorCache {
+  const entries = new Map<string, RowPositions>()
+  let rows = 0
+  const drop = (id: string): void => {
+    rows -= entries.get(id)?.count ?? 0
+    entries.delete(id)
+  }
+  return {
+    get(id) {
+      const found = entries.get(id)
+      if (found !== undefined) {
+        entries.delete(id)
+        entries.set(id, found)
+      }
+      return found
+    },
+    set(id, positions) {
+      drop(id)
+      entries.set(id, positions)
+      rows += positions.count
+      for (const oldest of entries.keys()) {
+        if (rows <= maxRows || oldest === id) break
+        drop(oldest)
+      }
+    },
+  }
+}
+
+/** @throws DELTA_DELETION_VECTOR_CORRUPT when it is missing, truncated, or fails its checksum or bounds */
+export async function loadDeletionVector(
+  store: ObjectStore,
+  descriptor: DeletionVectorDescriptor,
+  cache: DeletionVectorCache,
+): Promise<RowPositions> {
+  const path = deletionVectorPath(descriptor)
+  if (path === undefined) return decodeInline(descriptor)
+  const id = deletionVectorId(descriptor) ?? path
+  const known = cache.get(id)
+  if (known !== undefined) return known
+  const positions = await readVector(store, path, descriptor)
+  cache.set(id, positions)
+  return positions
+}
+
+/** A file packs the vectors of a whole commit, so only the one's own bytes are read, behind the version byte of the file. */
+async function readVector(store: ObjectStore, path: string, descriptor: DeletionVectorDescriptor): Promise<RowPositions> {
+  const start = descriptor.offset ?? 1
+  const end = start + 8 + descriptor.sizeInBytes
+  const bytes = await store.getRange(path, start, end)
+  const version = start === 0 ? new Uint8Array() : await store.getRange(path, 0, 1)
+  if (bytes === undefined || version === undefined) {
+    throw failure('DELTA_DELETION_VECTOR_CORRUPT', `deletion vector file ${path} is missing`, { details: { file: path } })
+  }
+  const alone = new Uint8Array(version.length + bytes.length)
+  alone.set(version)
+  alone.set(bytes, version.length)
+  return readDeletionVectorFile(alone, { ...descriptor, offset: version.length })
+}

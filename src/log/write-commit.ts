@@ -1,0 +1,77 @@
+/**
+ * The one place that creates a commit. Invariant: a transaction is committed at most once, and the caller learns which. Bytes are unique
+ * to the writer through `commitInfo.txnId`, so reading a version back always tells whose it is; while an attempt is unsettled the same
+ * bytes are tried for the same version, never for another one.
+ */
+import { assert } from '../base/assert.ts'
+import { BraidlakeError } from '../base/errors.ts'
+import type { ObjectStore } from '../ports/object-store.ts'
+import { printAction } from '../protocol/action-codec.ts'
+import type { Action } from '../protocol/actions.ts'
+import { checkCommit } from '../protocol/commit-rules.ts'
+import { commitPath } from '../protocol/log-path.ts'
+import { commitInfoOf } from './commit.ts'
+import { parseCommit } from './read-commit.ts'
+import type { CommitSource } from './read-commit.ts'
+
+/** `unknown`: it may or may not be there, and may still appear. */
+export type CommitOutcome = 'committed' | 'lost' | 'unknown'
+
+const retryPausesMs = [10, 40, 160, 640]
+
+/** What reading a version back tells. */
+type Owner = 'ours' | 'other' | 'absent' | 'unreadable'
+
+/** @throws STORAGE_FULL, STORAGE_UNSUITABLE, STORAGE_UNAVAILABLE when storage certainly refused: then nothing was committed */
+export async function writeCommit(
+  source: CommitSource,
+  version: number,
+  actions: readonly Action[],
+  txnId: string,
+): Promise<CommitOutcome> {
+  assert(commitInfoOf(actions)?.txnId === txnId, 'a commit carries the id of its transaction')
+  checkCommit(actions)
+  const { store, environment } = source
+  const path = commitPath(version)
+  // A commit that is there already costs a look instead of a synced write.
+  if ((await store.head(path)) !== undefined) return settled(await ownerOf(store, path, txnId)) ?? 'unknown'
+  const bytes = new TextEncoder().encode(`${actions.map(printAction).join('\n')}\n`)
+  let wasUnknown = false
+  for (let attempt = 0; ; attempt += 1) {
+    const outcome = await create(store, path, bytes, wasUnknown)
+    if (outcome === 'created') return 'committed'
+    if (outcome === 'unknown') wasUnknown = true
+    const owner = await ownerOf(store, path, txnId)
+    const result = settled(owner)
+    if (result !== undefined) return result
+    const pause = retryPausesMs[attempt]
+    if (pause === undefined) return 'unknown'
+    await environment.sleep(pause)
+  }
+}
+
+/** A refusal after an unsettled attempt settles nothing: the earlier one may still have landed. */
+async function create(store: ObjectStore, path: string, bytes: Uint8Array, wasUnknown: boolean): Promise<'created' | 'exists' | 'unknown'> {
+  try {
+    return await store.createIfAbsent(path, bytes)
+  } catch (error) {
+    if (!wasUnknown) throw error
+    return 'unknown'
+  }
+}
+
+function settled(owner: Owner): CommitOutcome | undefined {
+  if (owner === 'ours') return 'committed'
+  return owner === 'other' ? 'lost' : undefined
+}
+
+async function ownerOf(store: ObjectStore, path: string, txnId: string): Promise<Owner> {
+  try {
+    const bytes = await store.get(path)
+    if (bytes === undefined) return 'absent'
+    return commitInfoOf(parseCommit(path, bytes))?.txnId === txnId ? 'ours' : 'other'
+  } catch (error) {
+    // A file that does not parse is not ours: ours appear whole. But storage that cannot answer tells nothing.
+    return error instanceof BraidlakeError && error.code === 'DELTA_LOG_CORRUPT' ? 'other' : 'unreadable'
+  }
+}
