@@ -30,22 +30,21 @@ import { type MergeInputSource, mergeSourceOf, outsideRows } from './sources.ts'
 import { TableTransaction } from './table-transaction.ts'
 import { type TableDetail, detailOf } from './detail.ts'
 
+/** Which state to read; neither: the latest. */
 export interface VersionOptions {
-  /** A version, or the newest one not after a point in time. */
   readonly version?: number | undefined
-  readonly timestamp?: Date | undefined
+  /** The newest version committed at or before this instant. */
+  readonly asOf?: Date | undefined
 }
 
-export interface RowsOptions extends VersionOptions, RunOptions {
-  /** Lossy forms on request; a value that does not fit throws. */
-  readonly forms?: LossyForms | undefined
+/** Lossy forms (`long: 'number'`) are given on request; a value that does not fit throws. */
+export interface RowsOptions extends VersionOptions, RunOptions, LossyForms {
   readonly where?: string | undefined
   readonly columns?: readonly string[] | undefined
   readonly params?: Readonly<Record<string, unknown>> | undefined
 }
 
-export interface QueryOptions extends VersionOptions, RunOptions {
-  readonly forms?: LossyForms | undefined
+export interface QueryOptions extends VersionOptions, RunOptions, LossyForms {
   readonly params?: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -134,7 +133,7 @@ export class DeltaTable {
     const { relation } = await rowsRelation(snapshot, options, this.#setting(options), (where) =>
       state.filesFor(0, (add) => mayHold(snapshot, where, add)),
     )
-    yield* rowObjects(plane.query(relation, options), plane.columnsOf(relation), options.forms ?? {})
+    yield* rowObjects(plane.query(relation, options), plane.columnsOf(relation), options)
   }
 
   /** A SELECT over this table, by its name, `t` or `target`, in DuckDB's SQL. */
@@ -145,7 +144,7 @@ export class DeltaTable {
     const relation = relationOf(new TransactionState(this.#parts, snapshot))
     const tables = new Map([this.#name, 't', 'target'].map((name) => [name, relation]))
     const { columns, batches } = await plane.select(sql, tables, { ...options, params: options.params })
-    return queryResult(columns, batches, options.forms ?? {})
+    return queryResult(columns, batches, options)
   }
 
   /** This table as a part of another statement's query: its latest version when that runs, files pruned by the conjuncts given. */
@@ -252,10 +251,10 @@ export class DeltaTable {
     return this.#parts.log.refresh()
   }
 
-  #snapshotAt({ version, timestamp }: VersionOptions): Promise<Snapshot> {
+  #snapshotAt({ version, asOf }: VersionOptions): Promise<Snapshot> {
     this.#checkOpen()
     if (version !== undefined) return this.#parts.log.snapshot({ version })
-    if (timestamp !== undefined) return this.#parts.log.snapshot({ timestampMs: timestamp.getTime() })
+    if (asOf !== undefined) return this.#parts.log.snapshot({ timestampMs: asOf.getTime() })
     return this.#parts.log.refresh()
   }
 

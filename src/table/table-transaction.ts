@@ -68,7 +68,7 @@ export class TableTransaction {
 
   /** Rows as this transaction sees them. From then on, a concurrent change of any row that the condition selects is a conflict. */
   async *rows(
-    options: ParamsOption & RunOptions & { readonly forms?: LossyForms | undefined; readonly where?: string | undefined; readonly columns?: readonly string[] | undefined } = {},
+    options: ParamsOption & LossyForms & RunOptions & { readonly where?: string | undefined; readonly columns?: readonly string[] | undefined } = {},
   ): AsyncGenerator<Record<string, unknown>> {
     const { state, snapshot } = this.#tx
     const plane = await this.#parts.plane()
@@ -76,7 +76,7 @@ export class TableTransaction {
       state.filesFor(state.executed.length, (add) => mayHold(snapshot, condition, add)),
     )
     this.#shown.add(options.where === undefined ? undefined : where)
-    yield* rowObjects(plane.query(relation, options), plane.columnsOf(relation), options.forms ?? {})
+    yield* rowObjects(plane.query(relation, options), plane.columnsOf(relation), options)
   }
 
   /** @throws a conflict that explains itself; then nothing was committed */

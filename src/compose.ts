@@ -1,0 +1,68 @@
+/** Composition root of the library: tables by path on the local disk, with DuckDB loaded at the first use of data. */
+import { duckdbPlane } from './adapters/duckdb/duckdb-plane.ts'
+import { localStore } from './adapters/local-store/local-store.ts'
+import { hyparquetReader } from './adapters/parquet/hyparquet-reader.ts'
+import { hyparquetCheckpoints } from './adapters/parquet/hyparquet-checkpoints.ts'
+import { systemEnvironment } from './adapters/system-environment.ts'
+import type { ObjectStore } from './ports/object-store.ts'
+import type { Telemetry } from './ports/telemetry.ts'
+import type { DataPlane } from './relation/data-plane.ts'
+import { type CreateOptions, createTable } from './table/create.ts'
+import { DeltaTable as Table } from './table/delta-table.ts'
+import type { ConflictOptions } from './table/options.ts'
+import { tableParts } from './table/parts.ts'
+import { failure } from './base/errors.ts'
+import type { TableParts } from './transaction/context.ts'
+
+export interface OpenOptions extends ConflictOptions {
+  /** Storage other than the local disk, already at the table's root. */
+  readonly store?: ObjectStore | undefined
+  /** A data plane other than the process's shared DuckDB. */
+  readonly plane?: DataPlane | undefined
+  readonly telemetry?: Telemetry | undefined
+}
+
+export type DeltaTable = Table
+
+let sharedPlane: DataPlane | undefined
+
+/** One DuckDB for all handles of the process that bring no plane of their own. */
+function processPlane(): DataPlane {
+  sharedPlane ??= duckdbPlane()
+  return sharedPlane
+}
+
+function partsFor(path: string, options: OpenOptions): TableParts {
+  return tableParts({
+    store: options.store ?? localStore(path),
+    parquet: hyparquetReader(),
+    checkpoints: hyparquetCheckpoints(),
+    environment: systemEnvironment(),
+    telemetry: options.telemetry,
+    plane: async () => options.plane ?? processPlane(),
+  })
+}
+
+export const DeltaTable = {
+  /** Opens the table at a path. @throws DELTA_TABLE_NOT_FOUND, DELTA_UNSUPPORTED_FEATURES_FOR_READ */
+  async open(path: string, options: OpenOptions = {}): Promise<Table> {
+    const parts = partsFor(path, options)
+    if (!(await parts.log.exists())) {
+      throw failure('DELTA_TABLE_NOT_FOUND', `there is no Delta table at ${path}`, { details: { path } })
+    }
+    await parts.log.refresh()
+    return new Table(parts, options)
+  },
+
+  /** Creates a table and opens it. @throws DELTA_TABLE_ALREADY_EXISTS, DELTA_SCHEMA_MISMATCH */
+  async create(path: string, options: CreateOptions & OpenOptions): Promise<Table> {
+    const parts = partsFor(path, options)
+    await createTable(parts.log, parts.environment, options)
+    return new Table(parts, options)
+  },
+
+  /** Whether the path holds a Delta table. */
+  async exists(path: string, options: OpenOptions = {}): Promise<boolean> {
+    return partsFor(path, options).log.exists()
+  },
+}
