@@ -9,6 +9,7 @@ import type { Telemetry } from './ports/telemetry.ts'
 import type { DataPlane } from './relation/data-plane.ts'
 import { type CreateOptions, createTable } from './table/create.ts'
 import { DeltaTable as Table } from './table/delta-table.ts'
+import { Lake } from './table/lake.ts'
 import type { ConflictOptions } from './table/options.ts'
 import { tableParts } from './table/parts.ts'
 import { failure } from './base/errors.ts'
@@ -24,13 +25,8 @@ export interface OpenOptions extends ConflictOptions {
 
 export type DeltaTable = Table
 
-let sharedPlane: DataPlane | undefined
-
-/** One DuckDB for all handles of the process that bring no plane of their own. */
-function processPlane(): DataPlane {
-  sharedPlane ??= duckdbPlane()
-  return sharedPlane
-}
+/** One DuckDB for all handles of the process that bring no plane of their own; it loads at the first statement. */
+const processPlane = duckdbPlane()
 
 function partsFor(path: string, options: OpenOptions): TableParts {
   return tableParts({
@@ -39,7 +35,7 @@ function partsFor(path: string, options: OpenOptions): TableParts {
     checkpoints: hyparquetCheckpoints(),
     environment: systemEnvironment(),
     telemetry: options.telemetry,
-    plane: async () => options.plane ?? processPlane(),
+    plane: async () => options.plane ?? processPlane,
   })
 }
 
@@ -65,4 +61,12 @@ export const DeltaTable = {
   async exists(path: string, options: OpenOptions = {}): Promise<boolean> {
     return partsFor(path, options).log.exists()
   },
+}
+
+/** Opens tables by name with a data plane of their own, for SQL across them. */
+export async function openLake(options: OpenOptions & { readonly tables: Readonly<Record<string, string>> }): Promise<Lake> {
+  const plane = options.plane ?? duckdbPlane()
+  const tables = new Map<string, Table>()
+  for (const [name, path] of Object.entries(options.tables)) tables.set(name, await DeltaTable.open(path, { ...options, plane }))
+  return new Lake(tables, plane)
 }

@@ -1,5 +1,6 @@
 /** The public face of the package. */
-export { DeltaTable, type OpenOptions } from './compose.ts'
+export { DeltaTable, type OpenOptions, openLake } from './compose.ts'
+export { Lake } from './table/lake.ts'
 export type { ColumnDefinition, CreateOptions } from './table/create.ts'
 export type { OverwriteOptions, QueryOptions, RowsOptions, VersionOptions } from './table/delta-table.ts'
 export type { TableDetail } from './table/detail.ts'

@@ -19,8 +19,9 @@ import {
 } from '../protocol/deletion-vector.ts'
 import type { RowPositions } from '../protocol/row-positions.ts'
 import { noPositions } from '../protocol/row-positions.ts'
-import { parseStatistics, printStatistics } from '../protocol/statistics-json.ts'
+import { printStatistics } from '../protocol/statistics-json.ts'
 import type { RunOptions, WrittenFile } from '../relation/data-plane.ts'
+import { statisticsOf } from './file-facts.ts'
 import type { OwnFile, TransactionState } from './state.ts'
 import { targetColumns, tableWriteRequest } from './write-request.ts'
 
@@ -95,7 +96,7 @@ async function removalsOf(state: TransactionState, newest: Snapshot, options: Ru
 
 /** Physical rows of a file: from statistics, or counted where they do not say. */
 async function physicalRowCount(state: TransactionState, newest: Snapshot, live: AddFile, options: RunOptions): Promise<number> {
-  const known = parseStatistics(live.stats, newest.columns).numRecords
+  const known = statisticsOf(newest, live).numRecords
   if (known !== undefined) return known
   const plane = await state.parts.plane()
   const file = { ...(await state.scanFile(live)), deleted: undefined }
@@ -177,7 +178,7 @@ function vectorKey({ live, total }: Removal): string {
 
 /** The file's statistics with bounds no longer tight, and its physical rows, which a file with a vector must state. */
 function wideStatistics(newest: Snapshot, { live, rowCount }: Removal): string {
-  const stats = parseStatistics(live.stats, newest.columns)
+  const stats = statisticsOf(newest, live)
   return printStatistics({ ...stats, numRecords: rowCount, tightBounds: false }, newest.columns, newest.properties.dataSkippingStringPrefixLength)
 }
 

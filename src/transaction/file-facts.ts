@@ -5,6 +5,7 @@ import type { Snapshot } from '../log/snapshot.ts'
 import type { AddFile } from '../protocol/actions.ts'
 import type { TableColumn } from '../protocol/column-mapping.ts'
 import { parsePartitionValue } from '../protocol/partition-values.ts'
+import type { FileStatistics } from '../protocol/statistics.ts'
 import { parseStatistics } from '../protocol/statistics-json.ts'
 
 /** Whether the file could hold a row for which `where` (over `t.<column>`) is TRUE. */
@@ -20,10 +21,21 @@ export function factsOf(snapshot: Snapshot, file: AddFile): (column: string) => 
   }
 }
 
+const parsedOf = new WeakMap<AddFile, { readonly columns: readonly TableColumn[]; readonly statistics: FileStatistics }>()
+
+/** The file's statistics, parsed once for as long as its entry lives. */
+export function statisticsOf(snapshot: Snapshot, file: AddFile): FileStatistics {
+  const known = parsedOf.get(file)
+  if (known?.columns === snapshot.columns) return known.statistics
+  const statistics = parseStatistics(file.stats, snapshot.columns)
+  parsedOf.set(file, { columns: snapshot.columns, statistics })
+  return statistics
+}
+
 function columnFacts(snapshot: Snapshot, column: TableColumn, file: AddFile): ColumnFacts | undefined {
   const { type, physicalName } = column
   if (column.isPartition) return { type, constant: parsePartitionValue(file.partitionValues[physicalName], type) }
-  const stats = parseStatistics(file.stats, snapshot.columns)
+  const stats = statisticsOf(snapshot, file)
   const known = stats.columns.get(physicalName)
   if (known === undefined) return undefined
   const { numRecords } = stats

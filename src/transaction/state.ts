@@ -10,10 +10,10 @@ import type { Snapshot } from '../log/snapshot.ts'
 import type { AddFile } from '../protocol/actions.ts'
 import type { RowPositions } from '../protocol/row-positions.ts'
 import { noPositions } from '../protocol/row-positions.ts'
-import { parseStatistics } from '../protocol/statistics-json.ts'
 import type { WrittenFile } from '../relation/data-plane.ts'
 import type { ScanFile } from '../relation/tree.ts'
 import type { TableParts } from './context.ts'
+import { statisticsOf } from './file-facts.ts'
 import type { Statement, StatementPlan } from './plan.ts'
 
 /** A file this transaction wrote; `dead` rows were withdrawn, or removed by a later statement's repair. */
@@ -126,7 +126,7 @@ export class TransactionState {
       id,
       location: store.locate(add.path),
       partitionValues: add.partitionValues,
-      rowCount: parseStatistics(add.stats, this.snapshot.columns).numRecords,
+      rowCount: statisticsOf(this.snapshot, add).numRecords,
       sizeBytes: add.size,
       deleted: union(vector, ours),
     }
@@ -139,7 +139,7 @@ export class TransactionState {
       id,
       location: this.parts.log.store.locate(add.path),
       partitionValues: add.partitionValues,
-      rowCount: parseStatistics(add.stats, this.snapshot.columns).numRecords,
+      rowCount: statisticsOf(this.snapshot, add).numRecords,
       sizeBytes: add.size,
       deleted: undefined,
     }
