@@ -26,7 +26,8 @@ function versionIn(text: string): number | undefined {
   try {
     const json = parseJson(text)
     if (typeof json !== 'object' || json === null || !('version' in json)) return undefined
-    return typeof json.version === 'number' ? json.version : undefined
+    const { version } = json
+    return typeof version === 'number' ? version : undefined
   } catch {
     return undefined
   }

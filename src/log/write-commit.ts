@@ -34,7 +34,10 @@ export async function writeCommit(
   const { store, environment } = source
   const path = commitPath(version)
   // A commit that is there already costs a look instead of a synced write.
-  if ((await store.head(path)) !== undefined) return settled(await ownerOf(store, path, txnId)) ?? 'unknown'
+  if ((await store.head(path)) !== undefined) {
+    const result = settled(await ownerOf(store, path, txnId))
+    if (result !== undefined) return result
+  }
   const bytes = new TextEncoder().encode(`${actions.map(printAction).join('\n')}\n`)
   let wasUnknown = false
   for (let attempt = 0; ; attempt += 1) {
