@@ -35,7 +35,7 @@ export function isImplicit(expr: Expr, type: DataType): boolean {
   const common = commonType(from, type)
   if (common !== undefined && sameType(common, type)) return true
   if (type.kind === 'double' || (type.kind === 'decimal' && from.kind === 'decimal')) return true
-  return expr.kind === 'literal' && isIntegral(from) && isIntegral(type) && castTo(expr, type).kind === 'literal'
+  return expr.kind === 'literal' && isIntegral(from) && (isIntegral(type) || type.kind === 'decimal') && castTo(expr, type).kind === 'literal'
 }
 
 /** Every value of the one may be stored in a column of the other, if need be with an error on a row. */
