@@ -2,7 +2,8 @@
  * Binds a statement's expressions to one snapshot: names to columns, parameters to literals, the clock to one instant. Output names are
  * `t.<column>` for the target and `s.<column>` for the source, so that one tree serves every plane.
  */
-import { type AnalyzeOptions, analyze, analyzePredicate } from '../expr/analyze.ts'
+import type { AnalyzeOptions } from '../expr/analyze-context.ts'
+import { analyze, analyzePredicate } from '../expr/analyze.ts'
 import { parseExpression } from '../expr/parse.ts'
 import { type Scope, joinScopes, tableScope } from '../expr/scope.ts'
 import type { SqlExpr } from '../expr/syntax.ts'

@@ -34,7 +34,7 @@ async function planInsertSelect(sql: string, setting: StatementSetting, view: Pl
     params: setting.params,
     frozen: { nowMicros: setting.nowMicros, timeZone: 'UTC' },
   })
-  return select.kind === 'rows'
+  return select.kind === 'rows' && !select.distinct
     ? planRows(view.snapshot, select.where, select.items)
     : planAggregate(sql, setting, view)
 }

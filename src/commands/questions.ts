@@ -4,17 +4,19 @@
  * statement is what it was.
  */
 import { failure } from '../base/errors.ts'
-import { type SubqueryAnswer, tableName } from '../expr/analyze.ts'
-import { analyzeSelect } from '../expr/analyze-select.ts'
+import type { SubqueryAnswer } from '../expr/analyze-context.ts'
+import { tableName } from '../expr/analyze.ts'
+import { type SelectedValue, analyzeSelect } from '../expr/analyze-select.ts'
 import { subqueriesOf } from '../expr/syntax-walk.ts'
 import type { SqlSelect, SqlSubquery } from '../expr/syntax.ts'
+import { col } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import { datumKey } from '../protocol/datum-order.ts'
 import type { Relation, ScanFile } from '../relation/tree.ts'
 import type { PlanningView } from '../transaction/plan.ts'
 import { type StatementSetting, analyzeOptions, parseOnce, targetScope } from './binding.ts'
 import { collectRows } from './collect-rows.ts'
-import { liveScan } from './target-relations.ts'
+import { liveScan, usedBy } from './target-relations.ts'
 
 export type QuestionAnswers = ReadonlyMap<SqlSubquery, SubqueryAnswer>
 
@@ -77,7 +79,21 @@ export function selectRelation(
       details: { table },
     })
   }
-  return analyzeSelect(select, targetScope(snapshot, setting), analyzeOptions(setting)).relation((used) => liveScan(snapshot, files, used))
+  const bound = analyzeSelect(select, targetScope(snapshot, setting), analyzeOptions(setting))
+  const values = bound.kind === 'rows' ? bound.items : [...bound.groupBy, ...bound.aggregates]
+  const used = usedBy([bound.where, ...values.flatMap(({ value }) => (value === undefined ? [] : [value]))])
+  const input: Relation = { kind: 'filter', input: liveScan(snapshot, files, used), where: bound.where }
+  if (bound.kind === 'aggregate') {
+    const { groupBy, aggregates, items } = bound
+    return { kind: 'project', input: { kind: 'aggregate', input, groupBy, aggregates }, columns: items }
+  }
+  const projected: Relation = { kind: 'project', input, columns: bound.items }
+  return bound.distinct ? distinct(projected, bound.items) : projected
+}
+
+function distinct(input: Relation, items: readonly SelectedValue[]): Relation {
+  const groupBy = items.map(({ name, value }) => ({ name, value: col(name, value.type) }))
+  return { kind: 'aggregate', input, groupBy, aggregates: [] }
 }
 
 export function fingerprint(answers: QuestionAnswers): string {
