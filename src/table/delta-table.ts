@@ -23,6 +23,7 @@ import type { Statement } from '../transaction/plan.ts'
 import { TransactionState } from '../transaction/state.ts'
 import { Transaction } from '../transaction/transaction.ts'
 import { ShownReads } from '../transaction/shown-reads.ts'
+import { atEdge, rowsAtEdge } from './edge.ts'
 import { MergeBuilder } from './merge-builder.ts'
 import { type ConflictOptions, type RunOptions, type StatementOptions, settingsOf } from './options.ts'
 import { type QueryResult, conjunctFilter, noSql, queryResult, rowObjects, rowsRelation, tableRelation } from './read.ts'
@@ -127,6 +128,10 @@ export class DeltaTable {
 
   /** Rows of a snapshot, as they come. */
   async *rows(options: RowsOptions = {}): AsyncGenerator<Record<string, unknown>> {
+    yield* rowsAtEdge(this.#rows(options))
+  }
+
+  async *#rows(options: RowsOptions): AsyncGenerator<Record<string, unknown>> {
     const snapshot = await this.#snapshotAt(options)
     const plane = await this.#parts.plane()
     const state = new TransactionState(this.#parts, snapshot)
@@ -224,11 +229,16 @@ export class DeltaTable {
   ): Promise<CommitResult> {
     const setting = this.#setting(options)
     return this.#transact(options, async (tx) => {
-      await tx.execute(await make(setting, tx.snapshot))
+      const statement = await make(setting, tx.snapshot)
+      await tx.execute(statement)
     })
   }
 
-  async #transact(options: StatementOptions, work: (tx: Transaction) => Promise<void>): Promise<CommitResult> {
+  #transact(options: StatementOptions, work: (tx: Transaction) => Promise<void>): Promise<CommitResult> {
+    return atEdge(() => this.#runTransaction(options, work))
+  }
+
+  async #runTransaction(options: StatementOptions, work: (tx: Transaction) => Promise<void>): Promise<CommitResult> {
     const snapshot = await this.#writable()
     const tx = new Transaction(this.#parts, settingsOf(this.#options, options), snapshot)
     try {

@@ -2,6 +2,7 @@
  * Rows from outside, in whatever form the caller has them, staged once. Values are typed by the target's column of the same name, so
  * that a JavaScript number going into a `long` key does not make the key a double; other columns take the type of their values.
  */
+import { throwIfCancelled } from '../base/cancel.ts'
 import { failure } from '../base/errors.ts'
 import { type SourceRows, constantRowsLimit, constantSource, stagedSource } from '../commands/source.ts'
 import type { Datum } from '../protocol/datum.ts'
@@ -119,7 +120,7 @@ async function stageObjects(
   const head: Row[] = []
   let more = true
   while (more && head.length < peekedRows) {
-    options.signal?.throwIfAborted()
+    throwIfCancelled(options.signal)
     const next = await rows.next()
     if (next.done === true) more = false
     else head.push(next.value)
@@ -146,7 +147,7 @@ async function* batchesOf(
   for await (const row of rows) {
     pending.push(row)
     if (pending.length < batchRows) continue
-    options.signal?.throwIfAborted()
+    throwIfCancelled(options.signal)
     yield converter.batch(pending)
     pending = []
   }

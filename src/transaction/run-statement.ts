@@ -21,10 +21,16 @@ export async function runStatement(state: TransactionState, statement: Statement
   const plan = await statement.plan(view)
   const footprint = new Footprint(plan.form)
   const executed: ExecutedStatement = { statement, plan, footprint, outputs: [], nextOrdinal: 0 }
-  if (plan.form.readsTarget) await findAll(state, number, plan, footprint, options)
-  if (plan.form.insertsUnmatched) await decideInserts(state, plan, footprint, options)
-  if (plan.output !== undefined) await writeOutput(state, executed, plan.output, options)
-  await writeEmissions(state, executed, allEmissions(footprint), options)
+  try {
+    if (plan.form.readsTarget) await findAll(state, number, plan, footprint, options)
+    if (plan.form.insertsUnmatched) await decideInserts(state, plan, footprint, options)
+    if (plan.output !== undefined) await writeOutput(state, executed, plan.output, options)
+    await writeEmissions(state, executed, allEmissions(footprint), options)
+  } catch (error) {
+    // A statement that failed has no part in the transaction, so its files must not be committed with it.
+    for (const batch of executed.outputs) for (const own of batch.files) state.dropOwnFile(own)
+    throw error
+  }
   state.executed.push(executed)
   return executed
 }

@@ -8,6 +8,7 @@
  * It retries because a lost race leaves nothing behind: the log entry is created if absent, under one txnId. An unknown outcome is
  * settled by the log before anything else happens, so no retry can commit twice.
  */
+import { throwIfCancelled } from '../base/cancel.ts'
 import { BraidlakeError, failure } from '../base/errors.ts'
 import { judgeTerms } from '../conflict/metadata.ts'
 import { netChanges } from '../conflict/net-change.ts'
@@ -114,7 +115,7 @@ export class Transaction {
   async #commitLoop(): Promise<CommitResult> {
     if (this.#alreadyApplied(this.#state.snapshot)) return this.#nothingDone(this.#state.snapshot.version, true)
     while (this.#puts < maxPuts) {
-      this.#settings.signal?.throwIfAborted()
+      throwIfCancelled(this.#settings.signal)
       const newest = await this.#parts.log.refresh()
       if (newest.version > this.#state.snapshot.version) {
         const settled = await this.#catchUp(newest)
@@ -234,7 +235,7 @@ export class Transaction {
     const actions: Action[] = [{ kind: 'commitInfo', commitInfo: info }, ...this.#termsActions(), ...asActions(encoded)]
     const ours = [...encoded.adds.map((add) => add.path), ...this.#state.vectorFiles]
     await log.store.sync(ours.filter((path) => snapshot.files.get(path) === undefined))
-    this.#settings.signal?.throwIfAborted()
+    throwIfCancelled(this.#settings.signal)
     this.#puts++
     const outcome = await log.commit(version, actions, this.#txnId)
     telemetry.event('braidlake.commit', { version, outcome, puts: this.#puts })
