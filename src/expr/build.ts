@@ -80,7 +80,8 @@ export function comparison(name: Comparison, left: Expr, right: Expr): Expr {
 
 /** The same integer as a literal of a narrower type; undefined where it has none or needs none. */
 function narrowed(expr: Expr, type: DataType): Expr | undefined {
-  if (expr.kind !== 'literal' || expr.value === null || !isLosslessWidening(type, expr.type)) return undefined
+  if (expr.kind !== 'literal' || !isLosslessWidening(type, expr.type)) return undefined
+  if (expr.value === null) return lit(null, type)
   const value = castFunction(expr.type, type)(expr.value)
   return value === undefined ? undefined : lit(value, type)
 }
