@@ -29,7 +29,7 @@ import { type ConflictOptions, type RunOptions, type StatementOptions, settingsO
 import { type QueryResult, conjunctFilter, noSql, queryResult, rowObjects, rowsRelation, tableRelation } from './read.ts'
 import { type MergeInputSource, mergeSourceOf, outsideRows } from './sources.ts'
 import { TableTransaction } from './table-transaction.ts'
-import { type TableDetail, detailOf } from './detail.ts'
+import { type FileDetail, type TableDetail, detailOf, filesOf } from './detail.ts'
 
 /** Which state to read; neither: the latest. */
 export interface VersionOptions {
@@ -84,6 +84,11 @@ export class DeltaTable {
   /** Schema, protocol, properties and sizes. */
   async detail(options: VersionOptions = {}): Promise<TableDetail> {
     return detailOf(this.path, await this.#snapshotAt(options))
+  }
+
+  /** The data files of a version. */
+  async files(options: VersionOptions = {}): Promise<readonly FileDetail[]> {
+    return filesOf(await this.#snapshotAt(options))
   }
 
   /** Commits, newest first. */

@@ -2,6 +2,7 @@
 import type { Snapshot } from '../log/snapshot.ts'
 import type { Protocol } from '../protocol/actions.ts'
 import { typeName } from '../protocol/schema-json.ts'
+import { parseStatistics } from '../protocol/statistics-json.ts'
 
 export interface TableDetail {
   readonly path: string
@@ -47,4 +48,30 @@ export function detailOf(path: string, snapshot: Snapshot): TableDetail {
     deletionVectors,
     deletedRows,
   }
+}
+
+export interface FileDetail {
+  /** Relative to the table, or absolute. */
+  readonly path: string
+  readonly sizeBytes: number
+  /** Rows in the file, deleted ones included; undefined where the log does not say. */
+  readonly rows: number | undefined
+  /** Rows that its deletion vector hides. */
+  readonly deletedRows: number
+  readonly partitionValues: Readonly<Record<string, string | null>>
+}
+
+/** The live files of a version, by path. */
+export function filesOf(snapshot: Snapshot): readonly FileDetail[] {
+  const { columns } = snapshot
+  const files = [...snapshot.files].map(
+    (file): FileDetail => ({
+      path: file.path,
+      sizeBytes: file.size,
+      rows: parseStatistics(file.stats, columns).numRecords,
+      deletedRows: file.deletionVector?.cardinality ?? 0,
+      partitionValues: file.partitionValues,
+    }),
+  )
+  return files.sort((a, b) => (a.path < b.path ? -1 : 1))
 }
