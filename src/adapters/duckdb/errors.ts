@@ -1,0 +1,60 @@
+/** DuckDB's errors are plain text; this is the only place that looks at it. */
+import { failure, BraidlakeError } from '../../base/errors.ts'
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** A value that a check of a write refused; the marker leads the message DuckDB hands back. */
+const checkMarker = 'BRAIDLAKE_CHECK:'
+
+export const checkMessage = (index: number): string => `${checkMarker}${index}:`
+
+/** Which check failed, if the error comes from one. */
+export function failedCheck(error: unknown): number | undefined {
+  const found = /BRAIDLAKE_CHECK:(\d+):/.exec(textOf(error))
+  return found ? Number(found[1]) : undefined
+}
+
+const pathIn = (text: string): string | undefined => /(?:files? that match the pattern |file )"([^"]+)"/i.exec(text)?.[1]
+
+const isMissingFile = (text: string): boolean => /No files found that match|No such file or directory|does not exist on disk/i.test(text)
+
+const isFull = (text: string): boolean => /No space left on device|disk (?:is )?full|quota exceeded/i.test(text)
+
+const isCorrupt = (text: string): boolean =>
+  /No magic bytes|too small to be a Parquet|Invalid Parquet|TProtocolException|Failed to read Parquet|Snappy decompression|ZSTD Decompression|Page .*checksum|footer length/i.test(text)
+
+const isEvaluation = (text: string): boolean =>
+  /^(?:Conversion Error|Out of Range Error|Invalid Input Error)/.test(text) || /Division by zero/i.test(text)
+
+/** A failed statement as one of our errors. */
+export function classified(error: unknown, signal: AbortSignal | undefined): BraidlakeError {
+  if (error instanceof BraidlakeError) return error
+  const text = textOf(error)
+  if (text.startsWith('INTERRUPT') || text.includes('Interrupted!')) {
+    if (signal?.aborted === true) return cancelled(signal)
+    return failure('ENGINE_FAILED', 'The query was interrupted; run the statement again.', { cause: error })
+  }
+  const file = pathIn(text)
+  const details = file === undefined ? {} : { file }
+  if (isFull(text)) return failure('STORAGE_FULL', 'Storage filled up while the query ran; free some space and run it again.', { cause: error, details })
+  if (isMissingFile(text)) {
+    return failure('DELTA_DATA_FILE_MISSING', `The data file ${file ?? '(see the cause)'} is not in storage; restore it.`, { cause: error, details })
+  }
+  if (isCorrupt(text)) {
+    return failure('DELTA_DATA_FILE_CORRUPT', `The data file ${file ?? '(see the cause)'} cannot be decoded; restore it.`, { cause: error, details })
+  }
+  if (text.startsWith('Out of Memory Error')) {
+    return failure('ENGINE_FAILED', 'DuckDB ran out of memory; raise memoryLimitBytes or free spill space.', { cause: error })
+  }
+  if (isEvaluation(text)) return failure('EXPRESSION_EVALUATION', `An expression fails on a row: ${firstLine(text)}`, { cause: error })
+  return failure('ENGINE_FAILED', `DuckDB failed: ${firstLine(text)}`, { cause: error })
+}
+
+export function cancelled(signal: AbortSignal): BraidlakeError {
+  return failure('CANCELLED', 'The signal fired while the query ran; nothing was kept.', { cause: signal.reason })
+}
+
+function firstLine(text: string): string {
+  const line = text.split('\n', 1)[0] ?? ''
+  return line.replace(/^[A-Z][A-Za-z ]+ Error: /, '').slice(0, 300)
+}

@@ -1,0 +1,126 @@
+/**
+ * The user's SELECT in DuckDB's dialect, over tables given by name. Each table becomes a view of the connection for the time of the
+ * statement. Only SELECT passes; conditions on one table's columns are handed back so that its files can be pruned.
+ */
+import { failure } from '../../base/errors.ts'
+import type { Batch, RunOptions } from '../../relation/data-plane.ts'
+import type { Relation, RelationColumn } from '../../relation/tree.ts'
+import { conjunctsOf } from './select-conjuncts.ts'
+import type { Engine, ResultStream, Session } from './instance.ts'
+import type { VectorTables } from './loaded-tables.ts'
+import { parameterValues } from './parameters.ts'
+import { quoteName, quoteText } from './quote.ts'
+import { batchOf } from './results.ts'
+import { type Prepared, prepare } from './statement.ts'
+import { dataTypeOf, sqlType } from './types.ts'
+
+export type NamedTables = ReadonlyMap<string, (conjuncts: readonly string[]) => Promise<Relation>>
+
+export interface SelectInput {
+  readonly sql: string
+  readonly tables: NamedTables
+  readonly params?: Readonly<Record<string, unknown>> | undefined
+}
+
+interface Views {
+  release(): Promise<void>
+}
+
+/** Runs a SELECT and streams its rows. The session is the result's until its end. */
+export async function selectRows(
+  engine: Engine,
+  vectors: VectorTables,
+  input: SelectInput,
+  options: RunOptions | undefined,
+): Promise<{ readonly columns: readonly RelationColumn[]; readonly batches: AsyncIterable<Batch> }> {
+  const session = await engine.take()
+  let views: Views | undefined
+  try {
+    views = await createViews(engine, vectors, session, input)
+    const stream = await session.stream(input.sql, options, parameterValues(session.api, input.params))
+    const columns = columnsOf(stream)
+    return { columns, batches: batches(engine, session, stream, columns, views) }
+  } catch (error) {
+    await views?.release()
+    engine.give(session)
+    throw error
+  }
+}
+
+async function* batches(
+  engine: Engine,
+  session: Session,
+  stream: ResultStream,
+  columns: readonly RelationColumn[],
+  views: Views,
+): AsyncGenerator<Batch> {
+  try {
+    for (let chunk = await stream.next(); chunk !== undefined; chunk = await stream.next()) yield batchOf(chunk, columns)
+  } finally {
+    await views.release()
+    engine.give(session)
+  }
+}
+
+/** Runs a SELECT into a new table whose columns are c0..cN. */
+export async function selectInto(
+  engine: Engine,
+  vectors: VectorTables,
+  session: Session,
+  table: string,
+  input: SelectInput,
+  options: RunOptions | undefined,
+): Promise<readonly RelationColumn[]> {
+  const views = await createViews(engine, vectors, session, input)
+  try {
+    const values = parameterValues(session.api, input.params)
+    const shape = await session.stream(`SELECT * FROM (${input.sql}) LIMIT 0`, options, values)
+    const columns = columnsOf(shape)
+    const outputs = columns.map(({ type }, place) => `CAST(#${place + 1} AS ${sqlType(type)}) AS c${place}`)
+    await session.stream(`CREATE TABLE ${quoteName(table)} AS SELECT ${outputs.join(', ')} FROM (${input.sql})`, options, values)
+    return columns
+  } finally {
+    await views.release()
+  }
+}
+
+function columnsOf(stream: ResultStream): readonly RelationColumn[] {
+  const { result } = stream
+  return result.columnNames().map((name, place) => ({ name, type: dataTypeOf(result.columnType(place)) }))
+}
+
+async function createViews(engine: Engine, vectors: VectorTables, session: Session, input: SelectInput): Promise<Views> {
+  const syntax = await serialized(session, input.sql)
+  const named = new Set(session.connection.getTableNames(input.sql, false).map((name) => name.replaceAll('"', '').toLowerCase()))
+  const views: string[] = []
+  const statements: Prepared[] = []
+  const release = async () => {
+    for (const view of views) await session.run(`DROP VIEW IF EXISTS ${quoteName(view)}`)
+    for (const statement of statements) await statement.release()
+  }
+  try {
+    for (const [name, relation] of input.tables) {
+      if (!named.has(name.toLowerCase())) continue
+      const statement = await prepare(engine, vectors, session, await relation(conjunctsOf(syntax, name)))
+      statements.push(statement)
+      await session.run(`CREATE OR REPLACE TEMP VIEW ${quoteName(name)} AS ${statement.sql}`)
+      views.push(name)
+    }
+    return { release }
+  } catch (error) {
+    await release()
+    throw error
+  }
+}
+
+/** The statement as DuckDB's own syntax tree. @throws EXPRESSION_UNSUPPORTED for anything but a SELECT, EXPRESSION_SYNTAX */
+async function serialized(session: Session, sql: string): Promise<unknown> {
+  const [chunk] = await session.run(`SELECT json_serialize_sql(${quoteText(sql)}::VARCHAR)`)
+  const tree: unknown = JSON.parse(String(chunk?.getRowValues(0)[0] ?? '{}'))
+  const answer = tree as { readonly error?: boolean; readonly error_type?: string; readonly error_message?: string }
+  if (answer.error !== true) return tree
+  if (answer.error_type === 'not implemented') {
+    throw failure('EXPRESSION_UNSUPPORTED', 'query() takes one SELECT; use the methods of the table to change it.', { details: { sql } })
+  }
+  throw failure('EXPRESSION_SYNTAX', `The query cannot be parsed: ${answer.error_message ?? 'no reason given'}`, { details: { sql } })
+}
