@@ -9,6 +9,7 @@ import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance, DuckDBResult, D
 import { failure } from '../../base/errors.ts'
 import type { RunOptions } from '../../relation/data-plane.ts'
 import { cancelled, classified } from './errors.ts'
+import { registerFunctions } from './functions-js.ts'
 
 export type DuckdbApi = typeof import('@duckdb/node-api')
 
@@ -165,6 +166,9 @@ async function start(settings: EngineSettings) {
     autoload_known_extensions: 'false',
     preserve_insertion_order: 'true',
   })
+  const connection = await instance.connect()
+  registerFunctions(api, connection)
+  connection.closeSync()
   return { api, instance }
 }
 

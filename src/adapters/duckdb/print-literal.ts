@@ -1,5 +1,4 @@
 /** One Datum as a DuckDB literal of exactly its type. Strings that SQL text cannot hold (NUL) go through JSON. */
-import { unreachable } from '../../base/assert.ts'
 import { failure } from '../../base/errors.ts'
 import { Decimal, type Datum } from '../../protocol/datum.ts'
 import type { DataType } from '../../protocol/types.ts'

@@ -4,6 +4,7 @@ import type { DataType, StructType } from '../../protocol/types.ts'
 import type { OutsideSource, RunOptions, StagedRows } from '../../relation/data-plane.ts'
 import type { RelationColumn } from '../../relation/tree.ts'
 import { relationColumns } from '../../relation/columns.ts'
+import { cancelled } from './errors.ts'
 import type { Engine, Session } from './instance.ts'
 import { type VectorTables, appendRows, columnList, dropTable } from './loaded-tables.ts'
 import { quoteName, quoteText } from './quote.ts'
@@ -43,6 +44,7 @@ async function fill(
       await session.run(`CREATE TABLE ${quoteName(table)} (${columns.length > 0 ? columnList(columns) : 'c0 INTEGER'})`)
       let rowCount = 0
       for await (const batch of source.batches) {
+        if (options?.signal?.aborted === true) throw cancelled(options.signal)
         await appendRows(session, table, columns, batch.columns, batch.rowCount)
         rowCount += batch.rowCount
       }

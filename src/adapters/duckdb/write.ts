@@ -111,10 +111,14 @@ async function checkFailure(session: Session, inputSql: string, request: WriteRe
   const row = Object.fromEntries(
     columns.map(({ name, type }, c) => [name.replace(/^t\./, ''), toJs(batch?.columns[c]?.[0] ?? null, type)]),
   )
-  const details = { name: check.name, row }
-  return check.kind === 'not-null'
-    ? failure('DELTA_NOT_NULL_CONSTRAINT_VIOLATED', `column \`${check.name}\` is NOT NULL, but a row has NULL in it`, { details })
-    : failure('DELTA_VIOLATE_CONSTRAINT_WITH_VALUES', `a row fails the invariant ${check.name}`, { details })
+  if (check.kind === 'not-null') {
+    return failure('DELTA_NOT_NULL_CONSTRAINT_VIOLATED', `column \`${check.name}\` is NOT NULL, but a row has NULL in it`, {
+      details: { column: check.name, row },
+    })
+  }
+  return failure('DELTA_VIOLATE_CONSTRAINT_WITH_VALUES', `a row fails the invariant ${check.name}`, {
+    details: { constraint: check.name, row },
+  })
 }
 
 interface MapValue {
