@@ -2,7 +2,8 @@
 import type { Datum } from '../protocol/datum.ts'
 import type { DataType } from '../protocol/types.ts'
 import type { Scope } from './scope.ts'
-import type { SqlSubquery } from './syntax.ts'
+import type { SqlFunction, SqlSubquery } from './syntax.ts'
+import type { Expr } from './tree.ts'
 
 /** Values that are the same for the whole statement, however often it is evaluated. */
 export interface Frozen {
@@ -29,4 +30,6 @@ export interface AnalyzeOptions {
 export interface AnalyzeContext {
   readonly scope: Scope
   readonly options: AnalyzeOptions
+  /** What an aggregate becomes; undefined where there may be none. */
+  readonly aggregate?: ((syntax: SqlFunction) => Expr) | undefined
 }

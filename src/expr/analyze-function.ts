@@ -30,7 +30,7 @@ const castFunctions: ReadonlyMap<string, DataType> = new Map<string, DataType>([
   ['to_timestamp', timestampType],
 ])
 
-export const aggregateNames: ReadonlySet<string> = new Set(['count', 'sum', 'min', 'max', 'avg', 'mean'])
+const aggregateNames: ReadonlySet<string> = new Set(['count', 'sum', 'min', 'max', 'avg'])
 
 const drawn: ReadonlySet<string> = new Set([
   'rand', 'random', 'randn', 'uuid', 'randstr', 'shuffle', 'monotonically_increasing_id', 'input_file_name', 'spark_partition_id',
@@ -95,6 +95,7 @@ function plainStruct(syntax: SqlFunction, values: readonly Expr[]): Expr {
 
 export function analyzeFunction(syntax: SqlFunction, context: AnalyzeContext, resolve: (child: SqlExpr) => Expr): Expr {
   const { name } = syntax
+  if (aggregateNames.has(name) && context.aggregate !== undefined) return context.aggregate(syntax)
   refuse(syntax)
   const args = syntax.args.map(resolve)
   const clock = Object.hasOwn(clocks, name) ? clocks[name] : undefined

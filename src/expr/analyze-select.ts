@@ -6,12 +6,14 @@ import { unreachable } from '../base/assert.ts'
 import { failure } from '../base/errors.ts'
 import type { DataType } from '../protocol/types.ts'
 import type { AnalyzeOptions } from './analyze-context.ts'
-import { analyze, analyzePredicate } from './analyze.ts'
+import { analyze, analyzePredicate, resolve } from './analyze.ts'
+import { typeError } from './build.ts'
 import { coerceTo } from './coerce.ts'
-import type { Scope } from './scope.ts'
+import { hasQualifier, type Scope } from './scope.ts'
 import type { SqlExpr, SqlFunction, SqlSelect, SqlSelectItem } from './syntax.ts'
 import type { Expr } from './tree.ts'
-import { col, trueLiteral } from './walk.ts'
+import { boundedDecimal, decimalType, isComparable, isNested } from './type-rules.ts'
+import { col, columnNames, mapChildren, trueLiteral } from './walk.ts'
 
 export interface SelectedValue {
   readonly name: string
@@ -37,70 +39,65 @@ export type Select =
       readonly items: readonly SelectedValue[]
     }
 
-const aggregateNames: readonly string[] = ['count', 'sum', 'min', 'max', 'avg']
-
 /** @throws as `analyze` does, and EXPRESSION_UNSUPPORTED for a column outside an aggregate that is not grouped by */
 export function analyzeSelect(select: SqlSelect, scope: Scope, options: AnalyzeOptions): Select {
   const where = select.where === undefined ? trueLiteral : analyzePredicate(select.where, scope, options, 'The condition')
-  const hasAggregate = select.items.some((item) => item.kind === 'value' && holdsAggregate(item.value))
-  if (select.groupBy.length === 0 && !hasAggregate) {
-    const items = select.items.flatMap((item) => rowItem(item, scope, options))
-    return { kind: 'rows', where, items, distinct: select.distinct }
-  }
-  const groupBy = select.groupBy.map((syntax, place) => ({ name: `$group${place}`, value: analyze(syntax, scope, options) }))
+  const groupBy = select.groupBy.map((syntax, place) => ({ name: `$group${place}`, value: analyze(grouping(syntax, select), scope, options) }))
   const aggregates: SelectedAggregate[] = []
-  const items = select.items.map((item) => aggregateItem(item, { scope, options, groupBy, aggregates }))
-  return { kind: 'aggregate', where, groupBy, aggregates, items }
-}
-
-function holdsAggregate(syntax: SqlExpr): boolean {
-  return syntax.kind === 'function' && aggregateNames.includes(syntax.name)
-}
-
-function rowItem(item: SqlSelectItem, scope: Scope, options: AnalyzeOptions): SelectedValue[] {
-  if (item.kind === 'star') return scope.columns.map(({ name, output, type }) => ({ name, value: col(output, type) }))
-  return [{ name: itemName(item), value: analyze(item.value, scope, options) }]
-}
-
-interface AggregateContext {
-  readonly scope: Scope
-  readonly options: AnalyzeOptions
-  readonly groupBy: readonly SelectedValue[]
-  readonly aggregates: SelectedAggregate[]
-}
-
-/** An aggregate, a grouped value, or a value that reads no column. Expressions over aggregates are not taken apart. */
-function aggregateItem(item: SqlSelectItem, context: AggregateContext): SelectedValue {
-  if (item.kind === 'star') {
-    throw failure('EXPRESSION_UNSUPPORTED', 'SELECT * cannot stand beside aggregates; name the columns.')
+  const aggregate = (syntax: SqlFunction): Expr => {
+    const made = aggregateOf(syntax, `$aggregate${aggregates.length}`, (arg) => analyze(arg, scope, options))
+    aggregates.push(made)
+    return col(made.name, made.type)
   }
-  const name = itemName(item)
-  if (item.value.kind === 'function' && holdsAggregate(item.value)) {
-    const aggregate = aggregateOf(item.value, `$aggregate${context.aggregates.length}`, context)
-    context.aggregates.push(aggregate)
-    return { name, value: col(aggregate.name, aggregate.type) }
-  }
-  const value = analyze(item.value, context.scope, context.options)
-  const grouped = context.groupBy.find((group) => sameExpr(group.value, value))
-  if (grouped !== undefined) return { name, value: col(grouped.name, value.type) }
-  if (value.kind === 'literal') return { name, value }
-  throw failure('EXPRESSION_UNSUPPORTED', `\`${item.text}\` must be an aggregate, a literal, or one of the GROUP BY expressions.`, {
-    details: { item: item.text },
+  const items = select.items.flatMap((item) =>
+    item.kind === 'star' ? starItems(item.qualifier, scope) : [{ name: itemName(item), value: resolve(item.value, { scope, options, aggregate }) }],
+  )
+  if (groupBy.length === 0 && aggregates.length === 0) return { kind: 'rows', where, items, distinct: select.distinct }
+  if (select.distinct) throw failure('EXPRESSION_UNSUPPORTED', 'SELECT DISTINCT cannot stand beside aggregates or GROUP BY.')
+  const known = new Set([...groupBy, ...aggregates].map((column) => column.name))
+  return { kind: 'aggregate', where, groupBy, aggregates, items: items.map((item) => groupedItem(item, groupBy, known)) }
+}
+
+/** `*`, or `t.*`. */
+function starItems(qualifier: string | undefined, scope: Scope): SelectedValue[] {
+  const columns = scope.columns.filter((column) => qualifier === undefined || hasQualifier(column, qualifier))
+  if (columns.length === 0) throw failure('EXPRESSION_UNKNOWN_COLUMN', `There is no table \`${qualifier ?? ''}\` whose columns could be listed.`)
+  return columns.map(({ name, output, type }) => ({ name, value: col(output, type) }))
+}
+
+/** `GROUP BY 2` stands for the second item of the list. */
+function grouping(syntax: SqlExpr, select: SqlSelect): SqlExpr {
+  if (syntax.kind !== 'literal' || typeof syntax.value !== 'number') return syntax
+  const item = select.items[syntax.value - 1]
+  if (item?.kind === 'value') return item.value
+  throw failure('EXPRESSION_UNSUPPORTED', `GROUP BY ${syntax.value} does not name an item of the select list.`)
+}
+
+/** The item over the outputs of groups and aggregates; no other column may be left in it. */
+function groupedItem(item: SelectedValue, groupBy: readonly SelectedValue[], known: ReadonlySet<string>): SelectedValue {
+  const groups = new Map(groupBy.map((group) => [exprKey(group.value), col(group.name, group.value.type)]))
+  const replaced = (expr: Expr): Expr => groups.get(exprKey(expr)) ?? mapChildren(expr, replaced)
+  const value = replaced(item.value)
+  const loose = [...columnNames(value)].filter((name) => !known.has(name))
+  if (loose.length === 0) return { name: item.name, value }
+  throw failure('EXPRESSION_UNSUPPORTED', `\`${item.name}\` reads ${loose.map((name) => `\`${name}\``).join(', ')}, which is neither aggregated nor one of the GROUP BY expressions.`, {
+    details: { item: item.name, columns: loose },
   })
 }
 
-function aggregateOf(syntax: SqlFunction, name: string, { scope, options }: AggregateContext): SelectedAggregate {
+function aggregateOf(syntax: SqlFunction, name: string, analyzed: (arg: SqlExpr) => Expr): SelectedAggregate {
   const [arg] = syntax.args
-  const value = arg === undefined ? undefined : analyze(arg, scope, options)
-  if (value === undefined && !(syntax.name === 'count' && syntax.star)) {
-    throw failure('EXPRESSION_TYPE', `${syntax.name} needs one argument.`)
+  const value = arg === undefined ? undefined : analyzed(arg)
+  if (syntax.args.length > 1 || (value === undefined && !(syntax.name === 'count' && syntax.star))) {
+    throw failure('EXPRESSION_TYPE', `${syntax.name}() takes one argument.`)
   }
   switch (syntax.name) {
     case 'count':
       return { name, function: syntax.distinct ? 'count_distinct' : 'count', value, type: { kind: 'long' } }
     case 'min':
     case 'max':
-      return { name, function: syntax.name, value, type: value?.type ?? { kind: 'void' } }
+      if (value === undefined || !isComparable(value.type) || isNested(value.type)) throw typeError(syntax.name, value === undefined ? [] : [value])
+      return { name, function: syntax.name, value, type: value.type }
     default:
       return numericAggregate(syntax, name, value ?? trueLiteral)
   }
@@ -122,9 +119,7 @@ function numericAggregate(syntax: SqlFunction, name: string, value: Expr): Selec
     }
     case 'decimal': {
       const { precision, scale } = type
-      const precisionOut = Math.min(38, precision + (isSum ? 10 : 4))
-      const scaleOut = isSum ? scale : Math.min(scale + 4, precisionOut)
-      return { name, function: fn, value, type: { kind: 'decimal', precision: precisionOut, scale: scaleOut } }
+      return { name, function: fn, value, type: isSum ? decimalType(Math.min(38, precision + 10), scale) : boundedDecimal(precision + 4, scale + 4) }
     }
     case 'float':
     case 'double':
@@ -150,7 +145,4 @@ function itemName(item: SqlSelectItem & { readonly kind: 'value' }): string {
   return item.value.kind === 'name' ? (item.value.parts.at(-1) ?? item.text) : item.text
 }
 
-function sameExpr(a: Expr, b: Expr): boolean {
-  const text = (expr: Expr) => JSON.stringify(expr, (_key, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))
-  return text(a) === text(b)
-}
+const exprKey = (expr: Expr): string => JSON.stringify(expr, (_key, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))

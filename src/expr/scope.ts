@@ -47,7 +47,7 @@ export interface Resolved {
   readonly fields: readonly string[]
 }
 
-const hasQualifier = (column: ScopeColumn, qualifier: string): boolean =>
+export const hasQualifier = (column: ScopeColumn, qualifier: string): boolean =>
   column.qualifiers.some((own) => own.toLowerCase() === qualifier.toLowerCase())
 
 /** undefined where nothing fits. @throws EXPRESSION_AMBIGUOUS_COLUMN */
