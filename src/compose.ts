@@ -2,7 +2,7 @@
 import { duckdbPlane } from './adapters/duckdb/duckdb-plane.ts'
 import { localStore } from './adapters/local-store/local-store.ts'
 import { hyparquetReader } from './adapters/parquet/hyparquet-reader.ts'
-import { hyparquetCheckpoints } from './adapters/parquet/hyparquet-checkpoints.ts'
+import { hyparquetCheckpointWriter } from './adapters/parquet/hyparquet-checkpoint-writer.ts'
 import { systemEnvironment } from './adapters/system-environment.ts'
 import type { ObjectStore } from './ports/object-store.ts'
 import type { Telemetry } from './ports/telemetry.ts'
@@ -32,7 +32,7 @@ function partsFor(path: string, options: OpenOptions): TableParts {
   return tableParts({
     store: options.store ?? localStore(path),
     parquet: hyparquetReader(),
-    checkpoints: hyparquetCheckpoints(),
+    checkpoints: hyparquetCheckpointWriter(),
     environment: systemEnvironment(),
     telemetry: options.telemetry,
     plane: async () => options.plane ?? processPlane,
