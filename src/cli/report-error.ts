@@ -1,7 +1,17 @@
 /** A failure for people (code, message, advice on standard error) or, under `--json`, as a document on standard output. */
 import { BraidlakeError, errorClasses } from '../base/errors.ts'
 import { exactJson, formatVersion } from './exact-json.ts'
-import { UsageError, exitCodeOf } from './exit-codes.ts'
+import { type ExitCode, UsageError, exitCodeOf } from './exit-codes.ts'
+
+/** A failure that the command has shown already. */
+export class Reported extends Error {
+  readonly exitCode: ExitCode
+
+  constructor(exitCode: ExitCode) {
+    super('failed')
+    this.exitCode = exitCode
+  }
+}
 
 export interface ReportedError {
   readonly code: string
