@@ -155,8 +155,8 @@ function resolveBinary(syntax: Extract<SqlExpr, { kind: 'binary' }>, inner: (chi
     case '>=':
       return comparison(syntax.operator, left, right)
     case '+':
-      if (left.type.kind === 'date') return build('date_add', [left, right])
-      if (right.type.kind === 'date') return build('date_add', [right, left])
+      if (left.type.kind === 'date' && right.type.kind !== 'string') return build('date_add', [left, right])
+      if (right.type.kind === 'date' && left.type.kind !== 'string') return build('date_add', [right, left])
       return build('+', [left, right])
     case '-':
       if (left.type.kind === 'date' && !isTemporal(right.type) && right.type.kind !== 'string') return build('date_sub', [left, right])

@@ -89,8 +89,7 @@ function numericPair(args: readonly ArgumentType[]): DataType | undefined {
   if (a === undefined || b === undefined || args.length !== 2) return undefined
   const type = commonType(a.type, b.type)
   if (type === undefined) return undefined
-  // Two untyped NULLs, or two strings: Spark takes them as doubles.
-  if (type.kind === 'void' || type.kind === 'string') return doubleType
+  if (type.kind === 'void') return doubleType
   return isNumeric(type) ? type : undefined
 }
 
@@ -175,9 +174,15 @@ export const united =
     return type && args.length >= least ? { args: repeated(type, args.length), type } : undefined
   }
 
+/** Text beside something else: functions that pick one of their arguments do not guess which was meant. */
+const mixesText = (args: readonly ArgumentType[]): boolean => {
+  const kinds = new Set(args.map((arg) => arg.type.kind).filter((kind) => kind !== 'void'))
+  return kinds.has('string') && kinds.size > 1
+}
+
 export const extreme: Rule = (args) => {
   const result = united(2)(args)
-  return result && !isNested(result.type) ? result : undefined
+  return result && !isNested(result.type) && !mixesText(args) ? result : undefined
 }
 
 export const anyToBoolean: Rule = (args) => {
@@ -227,6 +232,7 @@ export const arrayContains: Rule = (args) => {
   const [collection, item] = args
   if (collection?.type.kind !== 'array' || item === undefined || args.length !== 2) return undefined
   const element = commonType(collection.type.element, item.type)
+  if (mixesText([{ type: collection.type.element, literal: undefined }, item])) return undefined
   return element && isComparable(element)
     ? { args: [{ kind: 'array', element, containsNull: collection.type.containsNull }, element], type: booleanType }
     : undefined
