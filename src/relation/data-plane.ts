@@ -92,12 +92,13 @@ export interface WriteRequest {
   readonly directory: string
   /** Names (`columns[].name`) of partition columns; their values leave the files and go into partitionValues. */
   readonly partitionBy: readonly string[]
-  /** Physical column paths (U+001F-joined) that get min, max and nullCount; `nullCountOnly` ones (arrays, maps) only the count. */
+  /** Physical column paths (U+001F-joined) that get min, max and nullCount; arrays and maps get at most the count. */
   readonly statistics: readonly string[]
   readonly targetFileBytes: number
   readonly compression: 'snappy' | 'zstd' | 'uncompressed'
   /**
-   * `input`: row i of a sorted input is row i of the files taken in the order returned, so that positions are arithmetic.
+   * `input`: row i of a sorted input is row i of the files taken in the order returned, so that positions are arithmetic. Promised only
+   * where `partitionBy` is empty.
    * `any`: the plane may write in parallel.
    */
   readonly order: 'input' | 'any'

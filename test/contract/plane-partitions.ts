@@ -8,7 +8,6 @@ import type { PlaneHarness, Row } from './plane-tools.ts'
 import { col, dec, decimal, equal, lit, read, readSorted, rowsOf, scan, scanColumn, sorted, types, write } from './plane-tools.ts'
 
 const { long, string, integer, double } = types
-const locator = { file: '#file', position: '#position' }
 const id = scanColumn('t.id', long, { physicalName: 'id' })
 
 export function partitionContract(harness: PlaneHarness, plane: () => DataPlane): void {
@@ -62,20 +61,6 @@ export function partitionContract(harness: PlaneHarness, plane: () => DataPlane)
       expect(own).toHaveLength(file.rowCount)
       expect(new Set(own.map((row) => `${row[1]} ${row[2]}`)).size).toBe(1)
     }
-  })
-
-  test('order "input" over partitions -> the files one after another are the sorted input', async () => {
-    const rows = Array.from({ length: 20 }, (_, place): Row => [BigInt(place), place < 12 ? 'b' : 'a'])
-    const columns = [id, partition(string)]
-    const input: Relation = {
-      kind: 'sort',
-      input: rowsOf({ 't.id': long, 't.p': string }, rows.toReversed()),
-      by: [{ value: col('t.id', long), descending: false }],
-    }
-    const written = await write(harness, plane(), columns, input, { order: 'input' })
-    const read1 = await read(plane(), scan(written, { columns: [id], locator }))
-    const inPlace = read1.toSorted((a, b) => Number(a[1]) - Number(b[1]) || Number(a[2]) - Number(b[2]))
-    expect(inPlace.map((row) => row[0])).toEqual(rows.map((row) => row[0]))
   })
 
   test('partition columns -> left out of the files; the log’s value wins over the file’s', async () => {

@@ -37,8 +37,29 @@ function columnOf(vector: DuckDBVector, type: DataType, rowCount: number): Array
     if (!masked || noNulls(vector, rowCount)) return items.slice(0, rowCount)
     return Array.from({ length: rowCount }, (_, row) => (isNull(vector, row) ? null : (items[row] ?? null)))
   }
+  if (type.kind === 'string') return stringColumn(vector, rowCount)
   return Array.from({ length: rowCount }, (_, row) => datumOf(vector.getItem(row), type))
 }
+
+/** A byte-order mark at the start of a string is part of it; the driver's decoder drops it, so its bytes are looked at. */
+function stringColumn(vector: DuckDBVector, rowCount: number): ArrayLike<Datum> {
+  const view: unknown = Reflect.get(vector, 'dataView')
+  const offset: unknown = Reflect.get(vector, 'itemOffset')
+  const first = typeof offset === 'number' ? offset : 0
+  const isMarked = (row: number): boolean => {
+    if (!(view instanceof DataView)) return false
+    const at = (first + row) * stringBytes
+    return view.getUint32(at, true) >= 3 && (view.getUint32(at + 4, true) & 0xffffff) === byteOrderMark
+  }
+  return Array.from({ length: rowCount }, (_, row) => {
+    const value = vector.getItem(row)
+    return typeof value === 'string' && isMarked(row) ? `\ufeff${value}` : datumOf(value, { kind: 'string' })
+  })
+}
+
+/** DuckDB's string_t: 4 bytes of length, then at least the first 4 bytes of the text. */
+const stringBytes = 16
+const byteOrderMark = 0xbfbbef
 
 /** Types that DuckDB counts in integers as we do: days and microseconds. */
 const isCounted = (type: DataType): boolean => type.kind === 'date' || type.kind === 'timestamp' || type.kind === 'timestamp_ntz'
