@@ -21,14 +21,14 @@ export function failureContract(harness: PlaneHarness, plane: () => DataPlane): 
       name: 'NOT NULL with a NULL',
       checks: [{ name: 'name', kind: 'not-null', predicate: isNotNull(col('t.name', string)) }],
       code: 'DELTA_NOT_NULL_CONSTRAINT_VIOLATED',
-      details: { column: 'name' },
+      details: { column: 'name', row: { id: 2n, name: null } },
     },
-    { name: 'an invariant that is FALSE', checks: [positive], code: 'DELTA_VIOLATE_CONSTRAINT_WITH_VALUES', details: { constraint: 'inv' } },
+    { name: 'an invariant that is FALSE', checks: [positive], code: 'DELTA_VIOLATE_CONSTRAINT_WITH_VALUES', details: { constraint: 'inv', row: { id: -3n, name: 'c' } } },
     {
       name: 'an invariant that is NULL',
       checks: [invariant(call('<>', [col('t.name', string), lit('zz', string)]))],
       code: 'DELTA_VIOLATE_CONSTRAINT_WITH_VALUES',
-      details: { constraint: 'inv' },
+      details: { constraint: 'inv', row: { id: 2n, name: null } },
     },
   ])('a write that breaks $name -> $code, no file', async ({ checks, code, details }) => {
     const directory = await harness.newDirectory()

@@ -3,9 +3,8 @@ import { expect, test } from 'vitest'
 import type { Datum } from '../../src/protocol/datum.ts'
 import type { DataType } from '../../src/protocol/types.ts'
 import type { DataPlane } from '../../src/relation/data-plane.ts'
-import type { Relation } from '../../src/relation/tree.ts'
 import type { PlaneHarness, Row } from './plane-tools.ts'
-import { col, dec, decimal, equal, lit, read, readSorted, rowsOf, scan, scanColumn, sorted, types, write } from './plane-tools.ts'
+import { col, dec, decimal, equal, lit, read, readSorted, scan, scanColumn, sorted, types, write } from './plane-tools.ts'
 
 const { long, string, integer, double } = types
 const id = scanColumn('t.id', long, { physicalName: 'id' })

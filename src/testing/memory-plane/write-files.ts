@@ -10,6 +10,7 @@ import { failure } from '../../base/errors.ts'
 import type { Datum } from '../../protocol/datum.ts'
 import { Decimal } from '../../protocol/datum.ts'
 import type { PartitionValues } from '../../protocol/actions.ts'
+import { toJs } from '../../protocol/js-values.ts'
 import { hivePartitionDirectory } from '../../protocol/paths.ts'
 import { printPartitionValue } from '../../protocol/partition-values.ts'
 import type { RowCheck, WriteRequest, WrittenFile } from '../../relation/data-plane.ts'
@@ -116,13 +117,15 @@ function checkRows(check: RowCheck, input: Table): void {
   const passes = rowFunction(check.predicate, input.columns)
   const row = input.rows.find((candidate) => passes(candidate) !== true)
   if (row === undefined) return
+  const shown = Object.fromEntries(
+    input.columns.map(({ name, type }, place) => [name.replace(/^t\./, ''), toJs(row[place] ?? null, type)]),
+  )
   if (check.kind === 'not-null') {
     throw failure('DELTA_NOT_NULL_CONSTRAINT_VIOLATED', `Cannot write: column ${check.name} is NOT NULL and a row has NULL in it.`, {
-      details: { column: check.name },
+      details: { column: check.name, row: shown },
     })
   }
-  const values = Object.fromEntries(input.columns.map(({ name }, place) => [name, row[place] ?? null]))
   throw failure('DELTA_VIOLATE_CONSTRAINT_WITH_VALUES', `Cannot write: a row fails the invariant ${check.name}.`, {
-    details: { constraint: check.name, values },
+    details: { constraint: check.name, row: shown },
   })
 }
