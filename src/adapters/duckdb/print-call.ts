@@ -172,10 +172,16 @@ type Text =
   | 'like' | 'rlike' | 'upper' | 'lower' | 'length' | 'substring' | 'trim' | 'ltrim' | 'rtrim' | 'replace'
   | 'startswith' | 'endswith' | 'contains' | 'lpad' | 'rpad'
 
+/** An escape character before anything but a wildcard or itself, or at the end. Spark refuses such a pattern, DuckDB takes it. */
+function misusesEscape(pattern: string, escape: string): string {
+  const valid = [`${escape} || ${escape}`, `${escape} || '%'`, `${escape} || '_'`]
+  return `contains(${valid.reduce((rest, pair) => `replace(${rest}, ${pair}, '')`, pattern)}, ${escape})`
+}
+
 function printText(name: Text, x: Expr | undefined, a: string, b: string, c: string, count: number): string {
   switch (name) {
     case 'like':
-      return `(${a} LIKE ${b} ESCAPE ${c})`
+      return `(CASE WHEN ${misusesEscape(b, c)} THEN ${fails('The pattern of LIKE escapes a character that is no wildcard')} ELSE ${a} LIKE ${b} ESCAPE ${c} END)`
     case 'rlike':
       return `regexp_matches(${a}, ${b})`
     case 'upper':

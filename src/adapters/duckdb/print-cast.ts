@@ -48,6 +48,8 @@ function printText(input: string, from: DataType): string {
   if (from.kind === 'binary') return `decode(${input})`
   if (from.kind === 'date') return `braid_date_text(CAST(${input} - DATE '1970-01-01' AS BIGINT))`
   if (from.kind === 'timestamp' || from.kind === 'timestamp_ntz') return `braid_timestamp_text(epoch_us(${input}))`
+  // DuckDB leaves out the zero before the point of a decimal that has only fractional digits.
+  if (from.kind === 'decimal' && from.precision === from.scale) return `regexp_replace(CAST(${input} AS VARCHAR), '^(-?)\\.', '\\10.')`
   return `CAST(${input} AS VARCHAR)`
 }
 
