@@ -209,7 +209,7 @@ function callSite(expr: Extract<Expr, { kind: 'call' }>): CallSite {
   }
 }
 
-/** NULL if any operand is; all are evaluated first. */
+/** NULL if any operand is; what follows the first NULL is not evaluated, as in Spark. */
 function compileStrict(expr: Extract<Expr, { kind: 'call' }>, args: readonly Evaluator[]): Evaluator {
   const [first = () => null, second, third] = args
   const apply = strictFunction(callSite(expr))
@@ -222,15 +222,18 @@ function compileStrict(expr: Extract<Expr, { kind: 'call' }>, args: readonly Eva
   if (third === undefined) {
     return (row) => {
       const a = first(row)
+      if (a === null) return null
       const b = second(row)
-      return a === null || b === null ? null : apply(a, b, null)
+      return b === null ? null : apply(a, b, null)
     }
   }
   return (row) => {
     const a = first(row)
+    if (a === null) return null
     const b = second(row)
+    if (b === null) return null
     const c = third(row)
-    return a === null || b === null || c === null ? null : apply(a, b, c)
+    return c === null ? null : apply(a, b, c)
   }
 }
 

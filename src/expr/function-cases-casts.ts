@@ -53,6 +53,7 @@ export const castCases: readonly CaseText[] = [
   toString('1e7', "'1.0E7'"),
   toString('1234567.5D', "'1234567.5'"),
   toString('1.5e-10', "'1.5E-10'"),
+  toString('5e-324', "'4.9E-324'"),
   toString('0.1F', "'0.1'"),
   toString("CAST('NaN' AS DOUBLE)", "'NaN'"),
   toString('1.50', "'1.50'"),

@@ -65,6 +65,8 @@ export const logicCases: readonly CaseText[] = [
   ['CASE a WHEN 1 THEN \'one\' WHEN 2 THEN \'two\' END', { a: '2' }, "'two'"],
   ['CASE a WHEN 1 THEN \'one\' END', { a: '3' }, 'CAST(NULL AS STRING)'],
   ['CASE WHEN a THEN 1 ELSE 2.5 END', { a: unknown }, 'CAST(2.5 AS DECIMAL(11,1))'],
+  ['a = b', { a: 'CAST(NULL AS INT)', b: "'x'" }, unknown],
+  ['coalesce(a, b)', { a: '0.5', b: '99999999999999999999999999999999999999BD' }, 'CAST(1 AS DECIMAL(38,0))'],
   ['greatest(a, b)', { a: '1', b: 'CAST(NULL AS INT)' }, '1'],
   ['greatest(a, b)', { a: nan, b: '1D' }, nan],
   ['greatest(a, b)', { a: "'b'", b: "'a'" }, "'b'"],

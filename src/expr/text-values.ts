@@ -177,7 +177,8 @@ export function formatDoubleText(value: number, kind: 'float' | 'double'): strin
 }
 
 function shortestExponential(value: number, kind: 'float' | 'double'): string {
-  if (kind === 'double') return value.toExponential()
+  // Java wants two digits of the smallest double, and takes its nearest two.
+  if (kind === 'double') return value === Number.MIN_VALUE ? '4.9e-324' : value.toExponential()
   for (let digits = 0; digits < 9; digits += 1) {
     const text = value.toExponential(digits)
     if (Math.fround(Number(text)) === value) return text

@@ -88,11 +88,12 @@ export function boundedDecimal(precision: number, scale: number): DecimalType {
   return decimalType(maxPrecision, kept)
 }
 
-/** The decimal in which both are compared or united: no digit is lost while 38 suffice. */
+/** The decimal in which both are compared or united. Past 38 digits those before the point are kept and those after it rounded. */
 export function widerDecimal(a: DecimalType, b: DecimalType): DecimalType {
   const scale = Math.max(a.scale, b.scale)
-  const digits = Math.max(a.precision - a.scale, b.precision - b.scale)
-  return decimalType(Math.min(digits + scale, maxPrecision), Math.min(scale, maxPrecision))
+  const precision = Math.max(a.precision - a.scale, b.precision - b.scale) + scale
+  const excess = Math.max(0, precision - maxPrecision)
+  return decimalType(precision - excess, Math.max(0, scale - excess))
 }
 
 export function decimalResult(operator: '+' | '-' | '*' | '/' | '%', a: DecimalType, b: DecimalType): DecimalType {
