@@ -5,7 +5,7 @@
  */
 import { assert } from '../base/assert.ts'
 import { BraidlakeError } from '../base/errors.ts'
-import type { ObjectStore } from '../ports/object-store.ts'
+import type { CreateOutcome, ObjectStore } from '../ports/object-store.ts'
 import { printAction } from '../protocol/action-codec.ts'
 import type { Action } from '../protocol/actions.ts'
 import { checkCommit } from '../protocol/commit-rules.ts'
@@ -39,27 +39,28 @@ export async function writeCommit(
     if (result !== undefined) return result
   }
   const bytes = new TextEncoder().encode(`${actions.map(printAction).join('\n')}\n`)
-  let wasUnknown = false
   for (let attempt = 0; ; attempt += 1) {
-    const outcome = await create(store, path, bytes, wasUnknown)
-    if (outcome === 'created') return 'committed'
-    if (outcome === 'unknown') wasUnknown = true
+    const answer = await create(store, path, bytes)
+    if (answer === 'created') return 'committed'
+    // Only the very first answer can be a plain refusal: after an unsettled attempt the earlier one may still have landed.
+    const refusal = attempt === 0 && answer instanceof BraidlakeError ? answer : undefined
     const owner = await ownerOf(store, path, txnId)
     const result = settled(owner)
     if (result !== undefined) return result
+    if (refusal !== undefined && owner === 'absent') throw refusal
     const pause = retryPausesMs[attempt]
     if (pause === undefined) return 'unknown'
     await environment.sleep(pause)
   }
 }
 
-/** A refusal after an unsettled attempt settles nothing: the earlier one may still have landed. */
-async function create(store: ObjectStore, path: string, bytes: Uint8Array, wasUnknown: boolean): Promise<'created' | 'exists' | 'unknown'> {
+/** A failure is taken as an answer: some clients report one for a call that took effect. */
+async function create(store: ObjectStore, path: string, bytes: Uint8Array): Promise<CreateOutcome | BraidlakeError> {
   try {
     return await store.createIfAbsent(path, bytes)
   } catch (error) {
-    if (!wasUnknown) throw error
-    return 'unknown'
+    if (error instanceof BraidlakeError) return error
+    throw error
   }
 }
 
@@ -74,7 +75,8 @@ async function ownerOf(store: ObjectStore, path: string, txnId: string): Promise
     if (bytes === undefined) return 'absent'
     return commitInfoOf(parseCommit(path, bytes))?.txnId === txnId ? 'ours' : 'other'
   } catch (error) {
+    if (!(error instanceof BraidlakeError)) throw error
     // A file that does not parse is not ours: ours appear whole. But storage that cannot answer tells nothing.
-    return error instanceof BraidlakeError && error.code === 'DELTA_LOG_CORRUPT' ? 'other' : 'unreadable'
+    return error.code === 'DELTA_LOG_CORRUPT' ? 'other' : 'unreadable'
   }
 }
