@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { hyparquetReader } from '../../src/adapters/parquet/hyparquet-reader.ts'
 import { parseStatistics } from '../../src/protocol/statistics-json.ts'
 import { goldenLog } from './open-golden.ts'
 
@@ -190,4 +191,22 @@ describe('statistics at the edge', () => {
       expect(parseStatistics(file.stats, snapshot.columns).numRecords).toBeGreaterThan(0)
     }
   })
+})
+
+test('table_with_edge_timestamps -> INT96 of the year 9999 does not wrap', async () => {
+  const log = goldenLog('delta-rs/table_with_edge_timestamps')
+  const snapshot = await log.refresh()
+  const years = new Set<number>()
+  for (const file of snapshot.files) {
+    const bytes = await log.store.get(file.path)
+    for (const row of await hyparquetReader().readRows(bytes ?? new Uint8Array())) {
+      for (const value of Object.values(row)) {
+        if (typeof value === 'object' && value !== null && 'micros' in value && typeof value.micros === 'bigint') {
+          years.add(new Date(Number(value.micros / 1000n)).getUTCFullYear())
+        }
+      }
+    }
+  }
+  expect([...years]).toContain(9999)
+  expect([...years]).not.toContain(1816)
 })

@@ -65,11 +65,16 @@ async function readWhole(location: string): Promise<Uint8Array | undefined> {
   const head = headOf(location)
   if (head === undefined) return undefined
   try {
-    return head.sizeBytes <= syncReadLimitBytes ? readFileSync(location) : await readFile(location)
+    return plainBytes(head.sizeBytes <= syncReadLimitBytes ? readFileSync(location) : await readFile(location))
   } catch (error) {
     if (isAbsent(error)) return undefined
     throw storageFailure('read', location, error)
   }
+}
+
+/** Node's Buffer overrides `slice` to share memory, which no caller of a store expects. */
+function plainBytes({ buffer, byteOffset, byteLength }: Uint8Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength)
 }
 
 function readRange(location: string, start: number, end: number): Uint8Array | undefined {

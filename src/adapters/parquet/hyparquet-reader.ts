@@ -38,7 +38,7 @@ async function readRows(bytes: Uint8Array, columns?: readonly string[]): Promise
 function exactBuffer(bytes: Uint8Array): ArrayBuffer {
   const { buffer, byteOffset, byteLength } = bytes
   if (buffer instanceof ArrayBuffer && byteOffset === 0 && byteLength === buffer.byteLength) return buffer
-  return bytes.slice().buffer as ArrayBuffer
+  return new Uint8Array(bytes).buffer
 }
 
 const text = new TextDecoder()

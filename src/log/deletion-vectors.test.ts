@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { memoryStore } from '../adapters/memory-store/memory-store.ts'
+import { packDeletionVectorFile } from '../protocol/deletion-vector.ts'
+import { rowPositions } from '../protocol/row-positions.ts'
+import { faultyStore } from '../testing/faulty-store.ts'
+import { deletionVectorCache, loadDeletionVector } from './deletion-vectors.ts'
+
+const uuid = '01234567-89ab-4def-8123-456789abcdef'
+const packed = packDeletionVectorFile(uuid, [rowPositions([1, 5, 9]), rowPositions([0, 70_000])])
+
+test('each vector of a packed file -> its own rows; asked again, no reading', async () => {
+  const store = faultyStore(memoryStore(), () => undefined)
+  await store.put(packed.path, packed.bytes)
+  const cache = deletionVectorCache()
+  const load = async () => Promise.all(packed.descriptors.map((each) => loadDeletionVector(store, each, cache)))
+  expect((await load()).map((each) => [...each.toArray()])).toEqual([[1, 5, 9], [0, 70_000]])
+  const calls = store.calls.length
+  await load()
+  expect(store.calls.length).toBe(calls)
+})
+
+test.each([
+  ['missing', undefined],
+  ['truncated', packed.bytes.slice(0, -6)],
+  ['of another version', packed.bytes.map((byte, index) => (index === 0 ? 2 : byte))],
+  ['changed in its last vector', packed.bytes.map((byte, index) => (index === packed.bytes.length - 6 ? byte ^ 1 : byte))],
+  ['empty', new Uint8Array()],
+])('the file is %s -> DELTA_DELETION_VECTOR_CORRUPT', async (_what, bytes) => {
+  const store = memoryStore()
+  if (bytes !== undefined) await store.put(packed.path, bytes)
+  const last = packed.descriptors.at(-1)
+  if (last === undefined) throw new Error('the fixture holds vectors')
+  await expect(loadDeletionVector(store, last, deletionVectorCache())).rejects.toMatchObject({ code: 'DELTA_DELETION_VECTOR_CORRUPT' })
+})
+
+test('more rows than the cache holds -> the least recently used goes', () => {
+  const cache = deletionVectorCache(5)
+  const [a, b, c] = [rowPositions([1, 2]), rowPositions([3, 4]), rowPositions([5, 6])]
+  cache.set('a', a)
+  cache.set('b', b)
+  cache.get('a')
+  cache.set('c', c)
+  expect([cache.get('a'), cache.get('b'), cache.get('c')]).toEqual([a, undefined, c])
+})
