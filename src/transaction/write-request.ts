@@ -11,7 +11,14 @@ export function targetName(column: string): string {
   return `t.${column}`
 }
 
+/** Columns to scan. Only in id mode do field ids decide: files older than a mapping by name have none. */
 export function targetColumns(snapshot: Snapshot): ScanColumn[] {
+  const byId = snapshot.mappingMode === 'id'
+  return writtenColumns(snapshot).map((column) => (byId ? column : { ...column, fieldId: undefined }))
+}
+
+/** Columns to write: with their field ids in both mapping modes, as the protocol asks. */
+function writtenColumns(snapshot: Snapshot): ScanColumn[] {
   return snapshot.columns.map(({ name, type, physicalName, fieldId, isPartition }) => ({
     name: targetName(name),
     type,
@@ -36,7 +43,7 @@ export function tableWriteRequest(
   }
   return {
     input,
-    columns: targetColumns(snapshot),
+    columns: writtenColumns(snapshot),
     directory: store.locate(''),
     partitionBy: snapshot.partitionColumns.map(targetName),
     statistics: statisticsPaths(snapshot.columns, snapshot.properties),
