@@ -5,6 +5,8 @@ export type Align = 'left' | 'right'
 export interface TextColumn {
   readonly title: string
   readonly align?: Align | undefined
+  /** Shown whole, however long. */
+  readonly whole?: boolean | undefined
 }
 
 /** Characters shown of one value; the rest is cut, marked by `…`. */
@@ -22,28 +24,28 @@ export class TableLayout {
 
   constructor(columns: readonly TextColumn[], sample: readonly (readonly string[])[]) {
     this.#columns = columns
-    this.#widths = columns.map(({ title }, c) =>
-      sample.reduce((width, row) => Math.max(width, shown(row[c] ?? '').length), title.length),
+    this.#widths = columns.map((column, c) =>
+      sample.reduce((width, row) => Math.max(width, shown(row[c] ?? '', column).length), column.title.length),
     )
   }
 
   header(): string {
-    return `${this.row(this.#columns.map(({ title }) => title))}\n${this.#widths.map((width) => '-'.repeat(width)).join('  ')}`
+    return `${this.row(this.#columns.map(({ title }) => title))}\n${this.#widths.map((width) => '-'.repeat(width)).join('  ').trimEnd()}`
   }
 
   row(values: readonly string[]): string {
-    const cells = this.#columns.map(({ align }, c) => {
-      const text = shown(values[c] ?? '')
-      return align === 'right' ? text.padStart(this.#widths[c] ?? 0) : text.padEnd(this.#widths[c] ?? 0)
+    const cells = this.#columns.map((column, c) => {
+      const text = shown(values[c] ?? '', column)
+      return column.align === 'right' ? text.padStart(this.#widths[c] ?? 0) : text.padEnd(this.#widths[c] ?? 0)
     })
     return cells.join('  ').trimEnd()
   }
 }
 
 /** One line, so that a value with line breaks does not look like several rows. */
-function shown(text: string): string {
+function shown(text: string, { whole }: TextColumn): string {
   const line = text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, ' ')
-  return line.length <= widest ? line : `${line.slice(0, widest - 1)}…`
+  return line.length <= widest || whole === true ? line : `${line.slice(0, widest - 1)}…`
 }
 
 /** `1,111,930` */

@@ -50,6 +50,25 @@ export function classified(error: unknown, signal: AbortSignal | undefined): Bra
   return failure('ENGINE_FAILED', `DuckDB failed: ${firstLine(text)}`, { cause: error })
 }
 
+/** What DuckDB refuses in a query that the caller wrote is the caller's to mend, not the engine's failure. */
+export function ofQuery(error: unknown, tables: readonly string[]): unknown {
+  if (!(error instanceof BraidlakeError) || error.cause === undefined) return error
+  const text = textOf(error.cause)
+  if (!/^(?:Binder|Catalog|Parser) Error|prepared statement parameters/.test(text)) return error
+  const message = `The query was refused: ${text.replace(/^[A-Z][A-Za-z ]+ Error: /, '').split(/\n\n|\n?\tCandidate functions/, 1)[0]?.replaceAll(/\s+/g, ' ').slice(0, 400) ?? ''}`
+  const options = { cause: error.cause }
+  if (/^Catalog Error: Table/.test(text)) {
+    return failure('EXPRESSION_UNSUPPORTED', message, { ...options, advice: `The query may read ${tables.join(', ')}.`, details: { tables } })
+  }
+  if (/^Binder Error: .*column .*not found|does not have a column/.test(text)) return failure('EXPRESSION_UNKNOWN_COLUMN', message, options)
+  if (/^Catalog Error: .*Function/.test(text)) {
+    return failure('EXPRESSION_UNKNOWN_FUNCTION', message, { ...options, advice: "Use a function of DuckDB's SQL." })
+  }
+  if (/prepared statement parameters/.test(text)) return failure('EXPRESSION_PARAMETER', message, options)
+  if (/No function matches|Cannot compare/.test(text)) return failure('EXPRESSION_TYPE', message, options)
+  return failure('EXPRESSION_SYNTAX', message, { ...options, advice: "Correct the query; it is DuckDB's SQL." })
+}
+
 export function cancelled(signal: AbortSignal): BraidlakeError {
   return failure('CANCELLED', 'The signal fired while the query ran; nothing was kept.', { cause: signal.reason })
 }

@@ -5,6 +5,7 @@
 import { failure } from '../../base/errors.ts'
 import type { Batch, RunOptions } from '../../relation/data-plane.ts'
 import type { Relation, RelationColumn } from '../../relation/tree.ts'
+import { ofQuery } from './errors.ts'
 import { conjunctsOf } from './select-conjuncts.ts'
 import type { Engine, ResultStream, Session } from './instance.ts'
 import type { VectorTables } from './loaded-tables.ts'
@@ -43,7 +44,7 @@ export async function selectRows(
   } catch (error) {
     await views?.release()
     engine.give(session)
-    throw error
+    throw ofQuery(error, [...input.tables.keys()])
   }
 }
 
@@ -79,6 +80,8 @@ export async function selectInto(
     const outputs = columns.map(({ type }, place) => `CAST(#${place + 1} AS ${sqlType(type)}) AS c${place}`)
     await session.stream(`CREATE TABLE ${quoteName(table)} AS SELECT ${outputs.join(', ')} FROM (${input.sql})`, options, values)
     return columns
+  } catch (error) {
+    throw ofQuery(error, [...input.tables.keys()])
   } finally {
     await views.release()
   }
@@ -91,7 +94,7 @@ function columnsOf(stream: ResultStream): readonly RelationColumn[] {
 
 async function createViews(engine: Engine, vectors: VectorTables, session: Session, input: SelectInput): Promise<Views> {
   const syntax = await serialized(session, input.sql)
-  const named = new Set(session.connection.getTableNames(input.sql, false).map((name) => name.replaceAll('"', '').toLowerCase()))
+  const named = tableNames(syntax)
   const views: string[] = []
   const statements: Prepared[] = []
   const release = async () => {
@@ -111,6 +114,14 @@ async function createViews(engine: Engine, vectors: VectorTables, session: Sessi
     await release()
     throw error
   }
+}
+
+/** Every table that the query names, in lower case. DuckDB's own listing of them is empty for a query with parameters. */
+function tableNames(syntax: unknown, found = new Set<string>()): ReadonlySet<string> {
+  if (typeof syntax !== 'object' || syntax === null) return found
+  if ('table_name' in syntax && typeof syntax.table_name === 'string') found.add(syntax.table_name.toLowerCase())
+  for (const child of Object.values(syntax)) tableNames(child, found)
+  return found
 }
 
 /** The statement as DuckDB's own syntax tree. @throws EXPRESSION_UNSUPPORTED for anything but a SELECT, EXPRESSION_SYNTAX */

@@ -53,10 +53,10 @@ function schema(detail: TableDetail): string {
   const rows = detail.schema.map(({ name, type, nullable, isPartition }) => [
     name,
     type,
-    nullable ? '' : 'NOT NULL',
+    nullable ? 'yes' : 'no',
     isPartition ? 'partition' : '',
   ])
-  return textTable([{ title: 'column' }, { title: 'type' }, { title: '' }, { title: '' }], rows)
+  return textTable([{ title: 'column' }, { title: 'type', whole: true }, { title: 'NULL' }, { title: '' }], rows)
 }
 
 function properties(detail: TableDetail): string {
@@ -71,6 +71,6 @@ function fileList(files: readonly FileDetail[]): string {
     file.rows === undefined ? '' : count(file.rows),
     file.deletedRows === 0 ? '' : count(file.deletedRows),
   ])
-  const columns = [{ title: 'file' }, { title: 'size', align: 'right' }, { title: 'rows', align: 'right' }, { title: 'deleted', align: 'right' }] as const
+  const columns = [{ title: 'file', whole: true }, { title: 'size', align: 'right' }, { title: 'rows', align: 'right' }, { title: 'deleted', align: 'right' }] as const
   return textTable(columns, rows)
 }

@@ -82,7 +82,7 @@ export function differencesText(rows: Comparison): string {
 export function verdictText(checks: readonly Check[], elapsedMs: number): string {
   const lines = checks.map(({ name, ok, detail }) => `${ok ? ' ok ' : 'FAIL'}  ${name}: ${detail}\n`)
   const failed = checks.filter(({ ok }) => !ok).length
-  const end = failed === 0 ? 'Verdict: as if one after another, and nobody waited or aborted.' : `Verdict: ${plural(failed, 'check')} failed.`
+  const end = failed === 0 ? 'Verdict: as if one after another, and nothing was aborted.' : `Verdict: ${plural(failed, 'check')} failed.`
   return `\n${lines.join('')}\n${end} (${(elapsedMs / 1000).toFixed(1)} s)\n`
 }
 
