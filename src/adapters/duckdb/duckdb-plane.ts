@@ -5,10 +5,12 @@
 import type { Batch, DataPlane, RunOptions } from '../../relation/data-plane.ts'
 import { relationColumns } from '../../relation/columns.ts'
 import type { Relation } from '../../relation/tree.ts'
-import { type Engine, engine, engineSettings } from './instance.ts'
+import { cancelled } from './errors.ts'
+import { type Engine, type EngineSettings, engine, engineSettings } from './instance.ts'
 import { VectorTables } from './loaded-tables.ts'
 import { batchOf } from './results.ts'
 import { selectRows } from './select.ts'
+import { givesFewRows, isSmall } from './small-work.ts'
 import { stageSource } from './stage.ts'
 import { prepare } from './statement.ts'
 import { writeRelation } from './write.ts'
@@ -28,37 +30,61 @@ export interface DuckdbOptions {
 const defaultRowGroupRows = 8_192
 
 export function duckdbPlane(options: DuckdbOptions = {}): DataPlane {
-  const shared = engine(engineSettings(options))
-  const vectors = new VectorTables(shared)
+  const settings = engineSettings(options)
+  const wide = withVectors(settings)
+  const small = settings.threads === 1 ? wide : withVectors({ ...settings, threads: 1 })
   const rowGroupRows = options.rowGroupRows ?? defaultRowGroupRows
+  const forWork = (relation: Relation): EngineWithVectors => (isSmall(relation) ? small : wide)
   return {
     name: 'duckdb',
-    query: (relation, run) => queryRelation(shared, vectors, relation, run),
+    query: (relation, run) => queryRelation(forWork(relation), relation, run),
     columnsOf: relationColumns,
-    stage: (source, run) => stageSource(shared, vectors, source, run),
-    write: (request, run) => writeRelation(shared, vectors, rowGroupRows, request, run),
-    select: (sql, tables, run) => selectRows(shared, vectors, { sql, tables, params: run?.params }, run),
-    close: async () => shared.close(),
+    stage: (source, run) => stageSource(wide.engine, wide.vectors, source, run),
+    write: (request, run) => {
+      const { engine: chosen, vectors } = forWork(request.input)
+      return writeRelation(chosen, vectors, rowGroupRows, request, run)
+    },
+    select: (sql, tables, run) => selectRows(wide.engine, wide.vectors, { sql, tables, params: run?.params }, run),
+    async close() {
+      small.engine.close()
+      wide.engine.close()
+    },
   }
 }
 
+interface EngineWithVectors {
+  readonly engine: Engine
+  readonly vectors: VectorTables
+}
+
+function withVectors(settings: EngineSettings): EngineWithVectors {
+  const own = engine(settings)
+  return { engine: own, vectors: new VectorTables(own) }
+}
+
 async function* queryRelation(
-  shared: Engine,
-  vectors: VectorTables,
+  { engine: chosen, vectors }: EngineWithVectors,
   relation: Relation,
   options: RunOptions | undefined,
 ): AsyncGenerator<Batch> {
   const columns = relationColumns(relation)
-  const session = await shared.take()
+  const session = await chosen.take()
   try {
-    const prepared = await prepare(shared, vectors, session, relation)
+    const prepared = await prepare(chosen, vectors, session, relation)
     try {
+      if (givesFewRows(relation)) {
+        for (const chunk of await session.run(prepared.sql, options)) {
+          if (options?.signal?.aborted === true) throw cancelled(options.signal)
+          yield batchOf(chunk, columns)
+        }
+        return
+      }
       const stream = await session.stream(prepared.sql, options)
       for (let chunk = await stream.next(); chunk !== undefined; chunk = await stream.next()) yield batchOf(chunk, columns)
     } finally {
       await prepared.release()
     }
   } finally {
-    shared.give(session)
+    chosen.give(session)
   }
 }

@@ -15,7 +15,7 @@ import { DuckdbStagedRows } from './staged-rows.ts'
 import { sqlType } from './types.ts'
 
 /** Deleted rows up to which they stand in the text. */
-const inlineDeletedRows = 1_000
+export const inlineDeletedRows = 1_000
 
 /** What a statement needs beside its text. */
 export interface Needs {
