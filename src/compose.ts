@@ -1,10 +1,9 @@
 /** Composition root of the library: tables by path on the local disk, with DuckDB loaded at the first use of data. */
-import { duckdbPlane } from './adapters/duckdb/duckdb-plane.ts'
 import { localStore } from './adapters/local-store/local-store.ts'
-import { hyparquetReader } from './adapters/parquet/hyparquet-reader.ts'
-import { hyparquetCheckpointWriter } from './adapters/parquet/hyparquet-checkpoint-writer.ts'
 import { systemEnvironment } from './adapters/system-environment.ts'
+import type { CheckpointWriter } from './ports/checkpoint-writer.ts'
 import type { ObjectStore } from './ports/object-store.ts'
+import type { ParquetReader } from './ports/parquet-reader.ts'
 import type { Telemetry } from './ports/telemetry.ts'
 import type { DataPlane } from './relation/data-plane.ts'
 import { type CreateOptions, createTable } from './table/create.ts'
@@ -25,17 +24,42 @@ export interface OpenOptions extends ConflictOptions {
 
 export type DeltaTable = Table
 
+let processPlane: Promise<DataPlane> | undefined
+
 /** One DuckDB for all handles of the process that bring no plane of their own; it loads at the first statement. */
-const processPlane = duckdbPlane()
+function sharedPlane(): Promise<DataPlane> {
+  processPlane ??= newPlane()
+  return processPlane
+}
+
+async function newPlane(): Promise<DataPlane> {
+  const { duckdbPlane } = await import('./adapters/duckdb/duckdb-plane.ts')
+  return duckdbPlane()
+}
+
+/** Most tables are opened without reading a checkpoint or writing one, so what does that loads when it is needed. */
+const parquet: ParquetReader = {
+  async readRows(bytes, columns) {
+    const { hyparquetReader } = await import('./adapters/parquet/hyparquet-reader.ts')
+    return hyparquetReader().readRows(bytes, columns)
+  },
+}
+
+const checkpoints: CheckpointWriter = {
+  async write(rows, columns) {
+    const { hyparquetCheckpointWriter } = await import('./adapters/parquet/hyparquet-checkpoint-writer.ts')
+    return hyparquetCheckpointWriter().write(rows, columns)
+  },
+}
 
 function partsFor(path: string, options: OpenOptions): TableParts {
   return tableParts({
     store: options.store ?? localStore(path),
-    parquet: hyparquetReader(),
-    checkpoints: hyparquetCheckpointWriter(),
+    parquet,
+    checkpoints,
     environment: systemEnvironment(),
     telemetry: options.telemetry,
-    plane: async () => options.plane ?? processPlane,
+    plane: async () => options.plane ?? sharedPlane(),
   })
 }
 
@@ -65,7 +89,7 @@ export const DeltaTable = {
 
 /** Opens tables by name with a data plane of their own, for SQL across them. */
 export async function openLake(options: OpenOptions & { readonly tables: Readonly<Record<string, string>> }): Promise<Lake> {
-  const plane = options.plane ?? duckdbPlane()
+  const plane = options.plane ?? (await newPlane())
   const tables = new Map<string, Table>()
   for (const [name, path] of Object.entries(options.tables)) tables.set(name, await DeltaTable.open(path, { ...options, plane }))
   return new Lake(tables, plane)

@@ -24,7 +24,7 @@ export async function writeCheckpoint(target: CheckpointTarget, snapshot: Snapsh
   requireWritable(snapshot.protocol, snapshot.schema, snapshot.metadata.configuration)
   const v2 = isSupported(snapshot.protocol, 'v2Checkpoint')
   const rows = checkpointRows(snapshot, target.nowMs, v2)
-  const bytes = target.writer.write(rows, { stats: snapshot.properties.writeStatsAsJson, v2 })
+  const bytes = await target.writer.write(rows, { stats: snapshot.properties.writeStatsAsJson, v2 })
   await target.store.put(checkpointPath(snapshot.version), bytes)
   await writeCheckpointHint(target.store, {
     version: snapshot.version,

@@ -5,7 +5,7 @@
  * NULL, never a struct of NULLs, for other engines refuse anything else.
  */
 export interface CheckpointWriter {
-  write(rows: readonly CheckpointRow[], columns: CheckpointColumns): Uint8Array
+  write(rows: readonly CheckpointRow[], columns: CheckpointColumns): Uint8Array | Promise<Uint8Array>
 }
 
 export type CheckpointRow = Readonly<Record<string, Readonly<Record<string, unknown>>>>

@@ -1,10 +1,10 @@
 import { parquetWriteBuffer } from 'hyparquet-writer'
-import type { CheckpointColumns, CheckpointRow, CheckpointWriter } from '../../ports/checkpoint-writer.ts'
+import type { CheckpointColumns, CheckpointRow } from '../../ports/checkpoint-writer.ts'
 import { checkpointFields, parquetElements } from './checkpoint-schema.ts'
 import type { CheckpointField } from './checkpoint-schema.ts'
 
 /** Writes checkpoints in plain JavaScript, laid out as Spark lays them out. */
-export function hyparquetCheckpointWriter(): CheckpointWriter {
+export function hyparquetCheckpointWriter(): { readonly write: typeof write } {
   return { write }
 }
 
