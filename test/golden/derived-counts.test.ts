@@ -49,13 +49,16 @@ const corrected: Readonly<Record<string, Omit<Derived, 'table'>>> = {
   'duckdb-delta/null_constraints_lists/delta_lake': { rows: 10, files: 1 },
 }
 
+/** Its checkpoint holds no statistics, so rows can only be counted in the commits that it replaces. */
+const withoutStatistics: ReadonlySet<string> = new Set(['delta-kernel-rs/parquet_row_group_skipping'])
+
 const tables = derivedTables()
 
 describe('live files and rows, from the log alone', () => {
   test('the list is whole', () => {
     expect(tables.length).toBeGreaterThan(200)
     const names = new Set(tables.map(({ table }) => table))
-    for (const table of [...Object.keys(refused), ...Object.keys(corrected)]) expect(names).toContain(table)
+    for (const table of [...Object.keys(refused), ...Object.keys(corrected), ...withoutStatistics]) expect(names).toContain(table)
   })
 
   test.each(tables.filter(({ table }) => refused[table] === undefined))(
@@ -67,7 +70,8 @@ describe('live files and rows, from the log alone', () => {
         const { numRecords } = parseStatistics(file.stats, snapshot.columns)
         counted += (numRecords ?? Number.NaN) - (file.deletionVector?.cardinality ?? 0)
       }
-      expect({ rows: counted, files: snapshot.files.count }).toEqual(corrected[table] ?? { rows, files })
+      const expected = corrected[table] ?? { rows: withoutStatistics.has(table) ? Number.NaN : rows, files }
+      expect({ rows: counted, files: snapshot.files.count }).toEqual(expected)
     },
   )
 

@@ -4,7 +4,7 @@ import { hyparquetReader } from '../../src/adapters/parquet/hyparquet-reader.ts'
 import { systemEnvironment } from '../../src/adapters/system-environment.ts'
 import { openLog } from '../../src/log/table-log.ts'
 import type { TableLog } from '../../src/log/table-log.ts'
-import { silentTelemetry } from '../../src/ports/telemetry.ts'
+import type { Telemetry } from '../../src/ports/telemetry.ts'
 import { goldenRoot } from './golden-root.ts'
 
 /** The folder, for tests that must not be skipped. */
@@ -14,8 +14,16 @@ export function requiredGoldenRoot(): string {
   return root
 }
 
+/** A checkpoint that is passed over for the commits would hide what its reader cannot do. */
+const strict: Telemetry = {
+  event() {},
+  log(level, message) {
+    if (level === 'warn' || level === 'error') throw new Error(message)
+  },
+}
+
 /** The log of a golden table, read-only by the user's discipline. */
 export function goldenLog(table: string): TableLog {
   const store = localStore(join(requiredGoldenRoot(), table))
-  return openLog({ store, parquet: hyparquetReader(), environment: systemEnvironment(), telemetry: silentTelemetry })
+  return openLog({ store, parquet: hyparquetReader(), environment: systemEnvironment(), telemetry: strict })
 }
