@@ -39,6 +39,7 @@ function planAppend(snapshot: Snapshot, source: SourceRows): StatementPlan {
     find: () => source.relation,
     inserts: { kind: 'none' },
     emit: (emissions) => emissions,
+    emittedKeys: undefined,
     output: { kind: 'project', input: source.relation, columns: byName(snapshot, source) },
     answersHold: undefined,
     describeMatch: async () => ({}),

@@ -52,6 +52,7 @@ async function planDelete(input: DeleteInput, setting: StatementSetting, view: P
     }),
     inserts: { kind: 'none' },
     emit: (emissions) => emissions,
+    emittedKeys: undefined,
     output: undefined,
     answersHold: asked.answersHold,
     describeMatch: async () => ({}),

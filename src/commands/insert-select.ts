@@ -64,6 +64,7 @@ function planRows(snapshot: Snapshot, where: Expr, items: readonly { readonly na
       input: withTargetRows(snapshot, emissions, files, usedBy(values.map(({ value }) => value))),
       columns: [{ name: emission.ordinal, value: col(emission.ordinal, { kind: 'integer' }) }, ...values],
     }),
+    emittedKeys: undefined,
     output: undefined,
     answersHold: undefined,
     describeMatch: async () => ({}),
@@ -98,6 +99,7 @@ async function planAggregate(sql: string, setting: StatementSetting, view: Plann
     find: (files) => locatedScan(snapshot, files, new Set()),
     inserts: { kind: 'none' },
     emit: (emissions) => emissions,
+    emittedKeys: undefined,
     output: { kind: 'project', input: rows, columns: fitColumns(snapshot, items) },
     answersHold: async (files) => {
       const again = await ask(files)

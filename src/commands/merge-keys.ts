@@ -8,9 +8,11 @@ import { compile } from '../expr/evaluate.ts'
 import type { Expr } from '../expr/tree.ts'
 import { and, call, col, columnNames, conjuncts, falseLiteral, lit } from '../expr/walk.ts'
 import type { Datum } from '../protocol/datum.ts'
+import type { StatementPlan } from '../transaction/plan.ts'
 import { compareDatums, datumKey } from '../protocol/datum-order.ts'
 import { type StatementSetting, sourcePrefix } from './binding.ts'
 import { collectRows } from './collect-rows.ts'
+import type { BoundMerge } from './merge.ts'
 import type { SourceRows } from './source.ts'
 
 export async function keyPreFilter(on: Expr, source: SourceRows, setting: StatementSetting): Promise<Expr> {
@@ -100,4 +102,41 @@ async function keyRange(key: Expr, source: SourceRows, setting: StatementSetting
   })
   const [min = null, max = null] = rows[0] ?? []
   return min === null || max === null ? undefined : { kind: 'range', min, max }
+}
+
+/**
+ * Keys of emitted rows, by the expressions that make them. A key that a clause leaves alone equals the source's, because ON says so.
+ * Only for sources in memory whose clauses all act on matched or unmatched source rows.
+ */
+export function emittedKeys(merge: BoundMerge): StatementPlan['emittedKeys'] {
+  const { source, clauses, snapshot } = merge
+  const { values } = source
+  const keys = conjuncts(merge.on).flatMap((conjunct) => {
+    const key = equiKey(conjunct)
+    return key?.target.kind === 'column' ? [{ column: key.target.name, source: key.source }] : []
+  })
+  if (values === undefined || keys.length === 0 || clauses.some(({ when }) => when === 'not-matched-by-source')) return undefined
+  const names = source.columns.map(({ name }) => name)
+  const byClause = clauses.map((clause) => keys.map((key) => keyValue(clause, key, names)))
+  const columns = keys.map((key) => snapshot.columns.find(({ name }) => `t.${name}` === key.column)?.physicalName ?? '')
+  return (emissions) => {
+    const rows: Datum[][] = []
+    for (const { source: row, clause } of emissions) {
+      const functions = byClause[clause]
+      if (functions === undefined || functions.includes(undefined)) return undefined
+      const inputs = values.map((column) => column[row] ?? null)
+      rows.push(functions.map((value) => value?.(inputs) ?? null))
+    }
+    return { columns, rows }
+  }
+}
+
+function keyValue(
+  clause: BoundMerge['clauses'][number],
+  key: { readonly column: string; readonly source: Expr },
+  names: readonly string[],
+): ((row: readonly Datum[]) => Datum) | undefined {
+  const assigned = clause.assignments.get(key.column)
+  if (assigned === undefined) return clause.action === 'update' ? compile(key.source, names) : () => null
+  return [...columnNames(assigned)].every((name) => name.startsWith(sourcePrefix)) ? compile(assigned, names) : undefined
 }

@@ -17,7 +17,7 @@ import { type StatementSetting, bindCondition, bothScopes } from './binding.ts'
 import { mayHold } from '../transaction/file-facts.ts'
 import { type BoundClause, type MergeClause, bindClauses, clauseTexts, clausesOf, effectOf, isLoneDelete, metricOf } from './merge-clauses.ts'
 import { describeMatch } from './merge-cardinality.ts'
-import { keyPreFilter } from './merge-keys.ts'
+import { emittedKeys, keyPreFilter } from './merge-keys.ts'
 import { askQuestions } from './questions.ts'
 import { type SourceRows, rowNumber } from './source.ts'
 import { foundColumnsOf, imageEqual, intLiteral, locatedScan, usedBy, withTargetRows } from './target-relations.ts'
@@ -93,13 +93,14 @@ async function planMerge(
     find: (files, withEqual) => findRelation(merge, files, withEqual),
     inserts: insertDecision(source, insert),
     emit: (emissions, files) => emitRelation(merge, emissions, files),
+    emittedKeys: emittedKeys(merge),
     output: undefined,
     answersHold: input.source.kind === 'reads-target' ? async () => false : asked.answersHold,
     describeMatch: (file, position, sources) => describeMatch({ snapshot, source, on, setting }, file, position, sources),
   }
 }
 
-interface BoundMerge {
+export interface BoundMerge {
   readonly snapshot: Snapshot
   readonly source: SourceRows
   readonly on: Expr

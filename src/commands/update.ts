@@ -55,6 +55,7 @@ async function planUpdate(input: UpdateInput, setting: StatementSetting, view: P
     }),
     inserts: { kind: 'none' },
     emit: (emissions, files) => images(snapshot, assignments, emissions, files),
+    emittedKeys: undefined,
     output: undefined,
     answersHold: asked.answersHold,
     describeMatch: async () => ({}),

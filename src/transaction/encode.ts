@@ -219,7 +219,7 @@ async function ownAdds(state: TransactionState, newest: Snapshot, nowMs: number,
   for (const own of state.ownFiles()) {
     const dead = own.dead.union(removed.get(own.id) ?? noPositions)
     if (dead.count === own.written.rowCount) continue
-    if (dead.count === 0) adds.push(addOf(newest, own.written, nowMs))
+    if (dead.count === 0) adds.push({ ...addOf(newest, own.written, nowMs), tags: own.tags })
     else adds.push(...(await withoutDead(state, newest, own, dead, nowMs, options)))
   }
   return adds
@@ -239,6 +239,7 @@ async function withoutDead(
     return [
       {
         ...addOf(newest, own.written, nowMs),
+        tags: own.tags,
         deletionVector: descriptor,
         stats: printStatistics(statistics, newest.columns, newest.properties.dataSkippingStringPrefixLength),
       },

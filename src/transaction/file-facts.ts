@@ -1,16 +1,48 @@
 /** What the log says of a file's columns, for three-valued skipping. A fact not known is absent, and absence never skips a file. */
 import { type ColumnFacts, canSkip } from '../expr/skip.ts'
+import { compile } from '../expr/evaluate.ts'
 import type { Expr } from '../expr/tree.ts'
+import { columnNames } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import type { AddFile } from '../protocol/actions.ts'
 import type { TableColumn } from '../protocol/column-mapping.ts'
+import type { Datum } from '../protocol/datum.ts'
 import { parsePartitionValue } from '../protocol/partition-values.ts'
 import type { FileStatistics } from '../protocol/statistics.ts'
 import { parseStatistics } from '../protocol/statistics-json.ts'
+import { keyRowsOf } from './key-tags.ts'
 
 /** Whether the file could hold a row for which `where` (over `t.<column>`) is TRUE. */
 export function mayHold(snapshot: Snapshot, where: Expr, file: AddFile): boolean {
-  return !canSkip(where, factsOf(snapshot, file))
+  return !canSkip(where, factsOf(snapshot, file)) && !keysRuleOut(snapshot, where, file)
+}
+
+interface KeyTest {
+  readonly names: readonly string[]
+  readonly test: (row: readonly Datum[]) => Datum
+}
+
+const keyTests = new WeakMap<Expr, KeyTest>()
+
+/** The file lists the keys of all its rows, the condition reads nothing else, and is TRUE for none. */
+function keysRuleOut(snapshot: Snapshot, where: Expr, file: AddFile): boolean {
+  const keys = keyRowsOf(file, snapshot.columns)
+  if (keys === undefined) return false
+  let known = keyTests.get(where)
+  if (known === undefined) {
+    const names = [...columnNames(where)]
+    known = { names, test: compile(where, names) }
+    keyTests.set(where, known)
+  }
+  const { names, test } = known
+  const places = names.map((name) => keys.columns.indexOf(columnsByName(snapshot).get(name)?.physicalName ?? ''))
+  if (places.includes(-1)) return false
+  try {
+    return !keys.rows.some((row) => test(places.map((place) => row[place] ?? null)) === true)
+  } catch {
+    // A condition that fails on a row proves nothing.
+    return false
+  }
 }
 
 export function factsOf(snapshot: Snapshot, file: AddFile): (column: string) => ColumnFacts | undefined {

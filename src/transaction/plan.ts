@@ -7,6 +7,7 @@ import type { StatementForm } from '../conflict/footprint.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import type { AddFile } from '../protocol/actions.ts'
 import type { Relation, RelationColumn, ScanFile } from '../relation/tree.ts'
+import type { KeyRows } from './key-tags.ts'
 
 /** Output columns of `find`, by name. */
 export const found = { file: '$file', position: '$position', source: '$source', clause: '$clause', equal: '$equal' } as const
@@ -44,6 +45,9 @@ export interface StatementPlan {
 
   /** The emitted rows: `emission.ordinal` and the table's columns (`t.<name>`). `emissions` has `emissionColumns`; `files` are those it names. */
   emit(emissions: Relation, files: readonly ScanFile[]): Relation
+
+  /** Key columns of the rows these emissions give, where they follow from rows in memory; for small files. undefined: not known. */
+  readonly emittedKeys: ((emissions: readonly { readonly source: number; readonly clause: number }[]) => KeyRows | undefined) | undefined
 
   /** Rows that come whatever the target holds (append); undefined where rows come only through `emit`. */
   readonly output: Relation | undefined

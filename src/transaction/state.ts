@@ -21,6 +21,8 @@ export interface OwnFile {
   readonly id: number
   readonly written: WrittenFile
   dead: RowPositions
+  /** Tags of its `add`. */
+  tags?: Readonly<Record<string, string>> | undefined
 }
 
 /** One write of emitted rows: row i of it has ordinal firstOrdinal + i, over its files in order. */
@@ -75,7 +77,7 @@ export class TransactionState {
   }
 
   addOwnFile(written: WrittenFile): OwnFile {
-    const own = { id: this.fileId(written.path), written, dead: noPositions }
+    const own: OwnFile = { id: this.fileId(written.path), written, dead: noPositions }
     this.#own.set(own.id, own)
     return own
   }

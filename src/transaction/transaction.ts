@@ -49,6 +49,7 @@ export class Transaction {
   readonly #shown: ShownReads | undefined
   #terms: TermsEdit = {}
   #cache = new EncodingCache()
+  readonly #synced = new Set<string>()
   #reruns = 0
   #puts = 0
   #ended = false
@@ -234,7 +235,7 @@ export class Transaction {
     })
     const actions: Action[] = [{ kind: 'commitInfo', commitInfo: info }, ...this.#termsActions(), ...asActions(encoded)]
     const ours = [...encoded.adds.map((add) => add.path), ...this.#state.vectorFiles]
-    await log.store.sync(ours.filter((path) => snapshot.files.get(path) === undefined))
+    await this.#syncOnce(ours.filter((path) => snapshot.files.get(path) === undefined))
     throwIfCancelled(this.#settings.signal)
     this.#puts++
     const outcome = await log.commit(version, actions, this.#txnId)
@@ -252,6 +253,13 @@ export class Transaction {
       this.#state.discarded,
     )
     return this.#result({ version, committed: true, alreadyApplied: false, metrics, warnings })
+  }
+
+  /** Files must be durable before the commit that names them, and need be made so only once: a retry syncs its commit alone. */
+  async #syncOnce(paths: readonly string[]): Promise<void> {
+    const unsynced = paths.filter((path) => !this.#synced.has(path))
+    if (unsynced.length > 0) await this.#parts.log.store.sync(unsynced)
+    for (const path of unsynced) this.#synced.add(path)
   }
 
   #termsActions(): Action[] {

@@ -8,6 +8,7 @@ import type { Footprint } from '../conflict/footprint.ts'
 import type { RunOptions, WriteRequest } from '../relation/data-plane.ts'
 import type { Relation, ScanFile } from '../relation/tree.ts'
 import { orderedOutputRows } from './context.ts'
+import { keyTagRows, keyTags } from './key-tags.ts'
 import { emission, emissionColumns } from './plan.ts'
 import type { ExecutedStatement, OutputBatch, TransactionState } from './state.ts'
 import { tableWriteRequest } from './write-request.ts'
@@ -44,11 +45,27 @@ export async function writeEmissions(
       }
     : relation
   const batch = await writeBatch(state, executed, sorted, ordered ? 'input' : 'any', options)
+  if (ordered) listKeys(state, executed, emissions, batch)
   emissions.forEach((one, index) => {
     if (one.kind === 'act') executed.footprint.acts.setOrdinal(one.entry, first + index)
     else executed.footprint.insertOrdinals[one.source] = first + index
   })
   return batch
+}
+
+/** Notes the keys of a small file, so that it need not be opened to know that it holds none of another statement's. */
+function listKeys(state: TransactionState, executed: ExecutedStatement, emissions: readonly Emission[], batch: OutputBatch): void {
+  const [file, ...others] = batch.files
+  if (file === undefined || others.length > 0 || emissions.length > keyTagRows) return
+  const { acts, insertClauses } = executed.footprint
+  const keys = executed.plan.emittedKeys?.(
+    emissions.map((one) =>
+      one.kind === 'act'
+        ? { source: acts.source(one.entry), clause: acts.clause(one.entry) }
+        : { source: one.source, clause: insertClauses[one.source] ?? none },
+    ),
+  )
+  if (keys !== undefined) file.tags = keyTags(keys, state.snapshot.columns)
 }
 
 /** Writes a relation of rows that depend on no target row (append). */
