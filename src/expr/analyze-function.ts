@@ -5,6 +5,7 @@ import type { AnalyzeContext } from './analyze-context.ts'
 import { build, caseOf, comparison, typeError } from './build.ts'
 import { canCast } from './cast.ts'
 import { castTo } from './coerce.ts'
+import { isTruncationUnit } from './evaluate-dates.ts'
 import { aliases, functions, isFunctionName } from './functions.ts'
 import { nearest } from './scope.ts'
 import type { SqlExpr, SqlFunction } from './syntax.ts'
@@ -70,6 +71,13 @@ const sugars: Readonly<Record<string, Sugar>> = {
     value && length && extra === undefined ? build('lpad', [value, length, pad ?? lit(' ', stringType)]) : undefined,
   rpad: ([value, length, pad, extra]) =>
     value && length && extra === undefined ? build('rpad', [value, length, pad ?? lit(' ', stringType)]) : undefined,
+  date_trunc: (args) => {
+    const [unit] = args
+    if (unit?.kind === 'literal' && typeof unit.value === 'string' && !isTruncationUnit(unit.value)) {
+      throw failure('EXPRESSION_TYPE', `date_trunc() has no unit '${unit.value}'.`, { details: { function: 'date_trunc', unit: unit.value } })
+    }
+    return build('date_trunc', args)
+  },
   named_struct: (args) => namedStruct(args),
 }
 

@@ -91,6 +91,7 @@ describe('names', () => {
     ['CAST(address AS INT)', 'EXPRESSION_TYPE', {}],
     ['CAST(big AS DATE)', 'EXPRESSION_TYPE', {}],
     ['substring(name, big)', 'EXPRESSION_TYPE', {}],
+    ["date_trunc('fortnight', at)", 'EXPRESSION_TYPE', { unit: 'fortnight' }],
     ['round(ratio, big)', 'EXPRESSION_TYPE', {}],
     ['name RLIKE extra', 'EXPRESSION_UNSUPPORTED', {}],
     ["name RLIKE '(?=a)'", 'EXPRESSION_UNSUPPORTED', {}],

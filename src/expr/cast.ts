@@ -2,7 +2,8 @@
  * Casts between types, by Spark's ANSI rules: a value that does not fit is a failure, never a wrapped or NULL value. Source: Spark's
  * "ANSI compliance: cast".
  */
-import { Decimal, type Datum } from '../protocol/datum.ts'
+import type { Decimal} from '../protocol/datum.ts';
+import { type Datum } from '../protocol/datum.ts'
 import type { DataType } from '../protocol/types.ts'
 import { decimalToNumber, fitDecimal, powerOfTen } from './decimals.ts'
 import {

@@ -29,14 +29,11 @@ export function evaluateArithmetic(site: CallSite): Strict | undefined {
     case 'sqrt':
       return (a) => Math.sqrt(a as number)
     case 'power':
-      return (a, b) => javaPower(a as number, b as number)
+      return (a, b) => (a as number) ** (b as number)
     default:
       return undefined
   }
 }
-
-/** In Java too, 1 to any power is 1 except NaN; JavaScript gives NaN for 1 and an infinite power, and so does Java. */
-const javaPower = (base: number, exponent: number): number => base ** exponent
 
 /** Holds an integer result to its type. */
 function bounded(site: CallSite): (value: number) => number {
