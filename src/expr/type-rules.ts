@@ -13,7 +13,6 @@ export const longType: DataType = { kind: 'long' }
 export const doubleType: DataType = { kind: 'double' }
 export const dateType: DataType = { kind: 'date' }
 export const timestampType: DataType = { kind: 'timestamp' }
-export const voidType: DataType = { kind: 'void' }
 
 const maxPrecision = 38
 const minimumAdjustedScale = 6

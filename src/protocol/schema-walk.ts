@@ -27,6 +27,8 @@ function* fieldsOfType(type: DataType, path: readonly string[]): Generator<DeepF
     case 'map':
       yield* fieldsOfType(type.key, [...path, 'key'])
       yield* fieldsOfType(type.value, [...path, 'value'])
+      return
+    default:
   }
 }
 

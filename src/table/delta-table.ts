@@ -27,7 +27,7 @@ import { atEdge, rowsAtEdge } from './edge.ts'
 import { MergeBuilder } from './merge-builder.ts'
 import { type ConflictOptions, type RunOptions, type StatementOptions, settingsOf } from './options.ts'
 import { type QueryResult, conjunctFilter, noSql, queryResult, rowObjects, rowsRelation, tableRelation } from './read.ts'
-import { type MergeInputSource, mergeSourceOf, outsideRows } from './sources.ts'
+import { type MergeInputSource, isSelect, mergeSourceOf, outsideRows } from './sources.ts'
 import { TableTransaction } from './table-transaction.ts'
 import { type FileDetail, type TableDetail, detailOf, filesOf } from './detail.ts'
 
@@ -223,7 +223,7 @@ export class DeltaTable {
     mode: string,
     parameters?: Readonly<Record<string, string>>,
   ): Promise<Statement> {
-    if (typeof source === 'object' && 'select' in source) return insertSelectStatement(source.select, setting)
+    if (isSelect(source)) return insertSelectStatement(source.select, setting)
     const rows = await outsideRows(source, snapshot, this.#parts, setting, options)
     return appendStatement({ source: rows, parameters: parameters ?? { mode } })
   }

@@ -54,7 +54,7 @@ export async function mergeSourceOf(
   targetNames: readonly string[],
 ): Promise<MergeSource> {
   const options: RunOptions = { signal: setting.signal }
-  if (typeof source === 'object' && 'select' in source) {
+  if (isSelect(source)) {
     const select = parseSelect(source.select)
     return { kind: 'reads-target', stage: (view) => stageSelect(select, view, setting) }
   }
@@ -69,6 +69,10 @@ export async function mergeSourceOf(
 
 function isTable(source: object): source is DeltaTable {
   return 'merge' in source && typeof source.merge === 'function' && 'rows' in source
+}
+
+export function isSelect(source: MergeInputSource): source is SelectSource {
+  return 'select' in source && typeof source.select === 'string'
 }
 
 function isQuery(source: object): source is QuerySource {

@@ -18,7 +18,7 @@ import type { Transaction } from '../transaction/transaction.ts'
 import { MergeBuilder } from './merge-builder.ts'
 import type { RunOptions } from './options.ts'
 import { rowObjects, rowsRelation } from './read.ts'
-import { type MergeInputSource, mergeSourceOf, outsideRows } from './sources.ts'
+import { type MergeInputSource, isSelect, mergeSourceOf, outsideRows } from './sources.ts'
 
 /** Parameters of one statement's expressions. */
 export interface ParamsOption {
@@ -44,7 +44,7 @@ export class TableTransaction {
   }
 
   async append(source: MergeInputSource, options: RunOptions = {}): Promise<CommitMetrics> {
-    if (typeof source === 'object' && 'select' in source) return this.#tx.execute(insertSelectStatement(source.select, this.#setting))
+    if (isSelect(source)) return this.#tx.execute(insertSelectStatement(source.select, this.#setting))
     const rows = await outsideRows(source, this.#tx.snapshot, this.#parts, this.#setting, options)
     return this.#tx.execute(appendStatement({ source: rows }))
   }

@@ -4,7 +4,7 @@
  * Invariant: a path keeps its number for the life of the transaction, re-runs included; footprints are true of `snapshot.version`.
  */
 import { must } from '../base/assert.ts'
-import { Footprint } from '../conflict/footprint.ts'
+import type { Footprint } from '../conflict/footprint.ts'
 import { loadDeletionVector } from '../log/deletion-vectors.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import type { AddFile } from '../protocol/actions.ts'

@@ -8,6 +8,7 @@ import { datumKey } from '../protocol/datum-order.ts'
 import type { RowPositions } from '../protocol/row-positions.ts'
 import { noPositions, rowPositions } from '../protocol/row-positions.ts'
 import type { RunOptions } from '../relation/data-plane.ts'
+import type { ScanFile } from '../relation/tree.ts'
 import { must } from '../base/assert.ts'
 import type { TransactionSettings } from './context.ts'
 import { emission } from './plan.ts'
@@ -57,12 +58,12 @@ export class TableEvidence implements Evidence {
     const bytes = files.reduce((sum, file) => sum + (file.add?.size ?? 0), 0)
     if (bytes > this.#settings.valueBudgetBytes) return undefined
     const hidden = this.#state.removedBefore(statement)
-    const scans = await Promise.all(
-      files.map(({ file, add }) => {
-        if (add !== undefined) return this.#state.scanFile(add, hidden)
-        return this.#state.scanOwnFile(must(this.#state.ownFile(file), 'an own file is known'), hidden)
-      }),
-    )
+    const scans: ScanFile[] = []
+    for (const { file, add } of files) {
+      const own = add === undefined ? must(this.#state.ownFile(file), 'an own file is known') : undefined
+      if (own !== undefined) scans.push(this.#state.scanOwnFile(own, hidden))
+      else if (add !== undefined) scans.push(await this.#state.scanFile(add, hidden))
+    }
     return collectFound(this.#state, this.#executed(statement).plan, scans, true, this.#options)
   }
 

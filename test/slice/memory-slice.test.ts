@@ -1,5 +1,6 @@
 /** The thin slice on the memory plane: every verb once, and two writers on one table. */
 import { expect, test } from 'vitest'
+import { hyparquetCheckpointWriter } from '../../src/adapters/parquet/hyparquet-checkpoint-writer.ts'
 import { hyparquetReader } from '../../src/adapters/parquet/hyparquet-reader.ts'
 import { memoryStore } from '../../src/adapters/memory-store/memory-store.ts'
 import { systemEnvironment } from '../../src/adapters/system-environment.ts'
@@ -11,14 +12,14 @@ import type { ObjectStore } from '../../src/ports/object-store.ts'
 
 function open(store: ObjectStore): DeltaTable {
   const plane = memoryPlane()
-  const parts = tableParts({ store, parquet: hyparquetReader(), environment: systemEnvironment(), plane: async () => plane })
+  const parts = tableParts({ store, parquet: hyparquetReader(), checkpoints: hyparquetCheckpointWriter(), environment: systemEnvironment(), plane: async () => plane })
   return new DeltaTable(parts)
 }
 
 async function newTable(properties: Record<string, string> = {}): Promise<{ a: DeltaTable; b: DeltaTable }> {
   const store = memoryStore()
   const plane = memoryPlane()
-  const parts = tableParts({ store, parquet: hyparquetReader(), environment: systemEnvironment(), plane: async () => plane })
+  const parts = tableParts({ store, parquet: hyparquetReader(), checkpoints: hyparquetCheckpointWriter(), environment: systemEnvironment(), plane: async () => plane })
   await createTable(parts.log, parts.environment, { schema: { k: 'long', v: 'string' }, properties })
   return { a: open(store), b: open(store) }
 }

@@ -57,7 +57,7 @@ export function ofQuery(error: unknown, tables: readonly string[]): unknown {
   if (!/^(?:Binder|Catalog|Parser) Error|prepared statement parameters/.test(text)) return error
   const message = `The query was refused: ${text.replace(/^[A-Z][A-Za-z ]+ Error: /, '').split(/\n\n|\n?\tCandidate functions/, 1)[0]?.replaceAll(/\s+/g, ' ').slice(0, 400) ?? ''}`
   const options = { cause: error.cause }
-  if (/^Catalog Error: Table/.test(text)) {
+  if (text.startsWith('Catalog Error: Table')) {
     return failure('EXPRESSION_UNSUPPORTED', message, { ...options, advice: `The query may read ${tables.join(', ')}.`, details: { tables } })
   }
   if (/^Binder Error: .*column .*not found|does not have a column/.test(text)) return failure('EXPRESSION_UNKNOWN_COLUMN', message, options)

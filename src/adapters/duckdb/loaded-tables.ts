@@ -64,7 +64,7 @@ interface VectorTable {
  */
 export class VectorTables {
   readonly #engine: Engine
-  readonly #tables = new Map<string, VectorTable>()
+  readonly #tables = new Map<string, Promise<VectorTable>>()
   readonly #ids = new WeakMap<RowPositions, number>()
   #nextId = 0
 
@@ -75,15 +75,12 @@ export class VectorTables {
   /** A table with a column `k` for the deleted rows of a scan: `place << 40 | position`, the place being the file's in the scan. */
   async borrow(session: Session, files: readonly ScanFile[]): Promise<{ readonly name: string; release(): Promise<void> }> {
     const key = files.map((file, place) => (file.deleted === undefined ? '' : `${place}:${this.#idOf(file.deleted)}`)).join(' ')
-    let table = this.#tables.get(key)
-    if (table === undefined) {
-      table = await this.#load(session, files)
-      this.#tables.set(key, table)
-    } else {
-      this.#tables.delete(key)
-      this.#tables.set(key, table)
-    }
-    const borrowed = table
+    // The promise is kept, so that two statements that want one vector load it once.
+    const loading = this.#tables.get(key) ?? this.#load(session, files)
+    this.#tables.delete(key)
+    this.#tables.set(key, loading)
+    loading.catch(() => this.#tables.delete(key))
+    const borrowed = await loading
     borrowed.users++
     return {
       name: borrowed.name,
@@ -103,8 +100,9 @@ export class VectorTables {
   }
 
   async #evict(session: Session): Promise<void> {
-    let rows = [...this.#tables.values()].reduce((sum, table) => sum + table.rows, 0)
-    for (const [key, table] of this.#tables) {
+    const loaded = await Promise.all([...this.#tables].map(async ([key, table]) => ({ key, table: await table })))
+    let rows = loaded.reduce((sum, { table }) => sum + table.rows, 0)
+    for (const { key, table } of loaded) {
       if (this.#tables.size <= tablesKept && rows <= rowsKept) return
       if (table.users > 0) continue
       this.#tables.delete(key)

@@ -24,7 +24,7 @@ export function printExpr(expr: Expr): string {
     case 'field':
       return `struct_extract(${printExpr(expr.input)}, ${quoteText(fieldOf(expr))})`
     case 'call':
-      return printLogical(expr) ?? printCall(expr.name, expr.args, expr.type, expr.args.map(printExpr))
+      return printLogical(expr) ?? guarded(expr, printCall(expr.name, expr.args, expr.type, expr.args.map(printExpr)))
     case 'cast':
       return printCast(printExpr(expr.input), expr.input.type, expr.type, expr.try)
     case 'case': {
@@ -52,6 +52,15 @@ function printLogical(expr: Extract<Expr, { kind: 'call' }>): string | undefined
   const printed = expr.args.map(printExpr)
   if (!expr.args.slice(1).some(mayFail)) return `(${printed.join(` ${word} `)})`
   return printed.reduceRight((rest, left) => `(CASE WHEN ${left} IS ${decided} THEN ${decided} ELSE (${left} ${word} ${rest}) END)`)
+}
+
+const nullFirst: ReadonlySet<string> = new Set(['=', '<>', '<', '<=', '>', '>=', '+', '-', '*', '/', '%', 'div', '||'])
+
+/** A NULL on the left decides before the right side is evaluated, so a right side that may fail must not be. */
+function guarded(expr: Extract<Expr, { kind: 'call' }>, printed: string): string {
+  const [first, ...others] = expr.args
+  if (first === undefined || first.kind === 'literal' || !nullFirst.has(expr.name) || !others.some(mayFail)) return printed
+  return `(CASE WHEN ${printExpr(first)} IS NULL THEN NULL ELSE ${printed} END)`
 }
 
 function printIn(expr: Extract<Expr, { kind: 'in' }>): string {

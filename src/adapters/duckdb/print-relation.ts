@@ -5,7 +5,8 @@
 import { unreachable } from '../../base/assert.ts'
 import type { Datum } from '../../protocol/datum.ts'
 import { relationColumns } from '../../relation/columns.ts'
-import type { Relation, RelationColumn, ScanFile } from '../../relation/tree.ts'
+import type { DataType } from '../../protocol/types.ts'
+import type { AggregateFunction, Relation, RelationColumn, ScanFile } from '../../relation/tree.ts'
 import { deletedKeys } from './loaded-tables.ts'
 import { printExpr } from './print-expr.ts'
 import { fitsInline, printRows } from './print-rows.ts'
@@ -93,9 +94,18 @@ function printAggregate(relation: Extract<Relation, { kind: 'aggregate' }>, from
   const groups = relation.groupBy.map(({ name, value }) => `${printExpr(value)} AS ${quoteName(name)}`)
   const values = relation.aggregates.map(({ name, function: fn, value, type }) => {
     const arg = value === undefined ? '*' : printExpr(value)
-    const call = fn === 'count_distinct' ? `count(DISTINCT ${arg})` : `${fn}(${arg})`
+    const call = printAggregateCall(fn, arg, type)
     return `CAST(${call} AS ${sqlType(type)}) AS ${quoteName(name)}`
   })
   const groupBy = groups.length === 0 ? '' : ` GROUP BY ${groups.map((_, place) => String(place + 1)).join(', ')}`
   return `SELECT ${[...groups, ...values].join(', ')} FROM ${from(relation.input)}${groupBy}`
+}
+
+function printAggregateCall(fn: AggregateFunction, arg: string, type: DataType): string {
+  if (fn === 'count_distinct') return `count(DISTINCT ${arg})`
+  // DuckDB averages decimals as doubles.
+  if (fn === 'avg' && type.kind === 'decimal') {
+    return `braid_divide(CAST(sum(${arg}) AS VARCHAR), CAST(nullif(count(${arg}), 0) AS VARCHAR), ${type.scale})`
+  }
+  return `${fn}(${arg})`
 }

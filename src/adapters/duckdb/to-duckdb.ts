@@ -1,7 +1,8 @@
 /** Datum as values of the DuckDB driver, and columns of them as chunks. Numeric columns are copied as arrays, not value by value. */
 import type { DuckDBDataChunk, DuckDBType, DuckDBValue } from '@duckdb/node-api'
 import { unreachable } from '../../base/assert.ts'
-import { Decimal, type Datum } from '../../protocol/datum.ts'
+import type { Decimal} from '../../protocol/datum.ts';
+import { type Datum } from '../../protocol/datum.ts'
 import type { DataType } from '../../protocol/types.ts'
 import type { RelationColumn } from '../../relation/tree.ts'
 import type { DuckdbApi } from './instance.ts'
