@@ -124,7 +124,7 @@ export function snapshotOf(state: SnapshotState): Snapshot {
 /** The next version. Costs what the commit holds, not what the table holds. @throws as snapshotOf; DELTA_LOG_CORRUPT */
 export function applyCommit(snapshot: Snapshot, commit: Commit): Snapshot {
   assert(snapshot instanceof LoadedSnapshot, 'a snapshot comes from the log')
-  assert(commit.version === snapshot.version + 1, 'commits are applied one after another')
+  assert(commit.version === snapshot.version + 1, 'INV-2 commits are applied one after another')
   const files = snapshot.files.byPath
   const changes = changesOf(commit.actions, (path) => files.get(path), commitPath(commit.version))
   const protocol = changes.protocol ?? snapshot.protocol

@@ -29,7 +29,7 @@ export async function writeCommit(
   actions: readonly Action[],
   txnId: string,
 ): Promise<CommitOutcome> {
-  assert(commitInfoOf(actions)?.txnId === txnId, 'a commit carries the id of its transaction')
+  assert(commitInfoOf(actions)?.txnId === txnId, 'INV-1 a commit carries the id of its transaction')
   checkCommit(actions)
   const { store, environment } = source
   const path = commitPath(version)

@@ -12,7 +12,7 @@ export function checkCommit(actions: readonly Action[]): void {
   const adds = new Map<string, AddFile>()
   const removes = new Map<string, RemoveFile>()
   const once = (key: string, what: string): void => {
-    assert(!seen.has(key), () => `a commit holds ${what} twice`)
+    assert(!seen.has(key), () => `INV-3 a commit holds ${what} twice`)
     seen.add(key)
   }
   for (const action of actions) {
@@ -53,8 +53,8 @@ function checkAdd(add: AddFile): void {
   assert(Object.values(add.partitionValues).every((value) => value !== ''), () => `${add.path} has an empty partition value, which is NULL`)
   const { deletionVector, stats } = add
   if (deletionVector === undefined) return
-  assert(deletionVector.cardinality > 0, () => `${add.path} has a deletion vector that deletes nothing`)
-  assert(stats?.includes('"numRecords"') ?? false, () => `${add.path} has a deletion vector and no row count`)
+  assert(deletionVector.cardinality > 0, () => `INV-5 ${add.path} has a deletion vector that deletes nothing`)
+  assert(stats?.includes('"numRecords"') ?? false, () => `INV-5 ${add.path} has a deletion vector and no row count`)
 }
 
 /** Removing and adding one path replaces its deletion vector; with the same vector nothing would be known of the order. */
@@ -63,6 +63,6 @@ function checkPairs(adds: ReadonlyMap<string, AddFile>, removes: ReadonlyMap<str
     const add = adds.get(path)
     if (add === undefined) continue
     const isSame = deletionVectorId(add.deletionVector) === deletionVectorId(remove.deletionVector)
-    assert(!isSame, () => `a commit adds and removes ${path} with the same deletion vector`)
+    assert(!isSame, () => `INV-3 a commit adds and removes ${path} with the same deletion vector`)
   }
 }
