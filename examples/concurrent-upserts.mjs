@@ -30,5 +30,14 @@ const results = await Promise.all(
     return table.merge(rows, { on: 't.sku = s.sku' }).whenMatched().updateAll().whenNotMatched().insertAll().execute()
   }),
 )
-console.log('versions', results.map(({ version }) => version).sort((a, b) => a - b).join(' '))
-console.log('re-runs', results.reduce((sum, { reruns }) => sum + reruns, 0))
+console.log(
+  'versions',
+  results
+    .map(({ version }) => version)
+    .sort((a, b) => a - b)
+    .join(' '),
+)
+console.log(
+  're-runs',
+  results.reduce((sum, { reruns }) => sum + reruns, 0),
+)

@@ -27,11 +27,15 @@ export class ClauseList {
   addOptions(command: Command): Command {
     for (const [flag, description] of flags) {
       command.addOption(
-        new Option(`${flag} [condition]`, description).preset('').argParser((condition: string) => this.#add(flag, condition)),
+        new Option(`${flag} [condition]`, description)
+          .preset('')
+          .argParser((condition: string) => this.#add(flag, condition)),
       )
     }
     return command.addOption(
-      new Option('--set <column=expression>', 'for the clause before it; may be repeated').argParser((text: string) => this.#set(text)),
+      new Option('--set <column=expression>', 'for the clause before it; may be repeated').argParser((text: string) =>
+        this.#set(text),
+      ),
     )
   }
 

@@ -32,7 +32,9 @@ export function withJson(command: Command): Command {
 
 export function withAt(command: Command): Command {
   return command
-    .addOption(new Option('--at-version <n>', 'read this version instead of the latest').argParser(wholeNumber('--at-version')))
+    .addOption(
+      new Option('--at-version <n>', 'read this version instead of the latest').argParser(wholeNumber('--at-version')),
+    )
     .addOption(
       new Option('--at-time <time>', 'read what was the latest version then, such as 2024-01-31T12:00:00Z')
         .argParser(instant)
@@ -42,8 +44,10 @@ export function withAt(command: Command): Command {
 
 export function withParams(command: Command): Command {
   return command.addOption(
-    new Option('--param <name=value>', 'value of :name in the expressions; name:type=value says its type; may be repeated')
-      .argParser((text, soFar: Parameters | undefined) => parameter(text, soFar ?? {})),
+    new Option(
+      '--param <name=value>',
+      'value of :name in the expressions; name:type=value says its type; may be repeated',
+    ).argParser((text, soFar: Parameters | undefined) => parameter(text, soFar ?? {})),
   )
 }
 
@@ -57,10 +61,18 @@ export function withStatement(command: Command): Command {
         .default('repair'),
     )
     .addOption(
-      new Option('--isolation <level>', "isolation level; default: the table's").choices(['Serializable', 'WriteSerializable']),
+      new Option('--isolation <level>', "isolation level; default: the table's").choices([
+        'Serializable',
+        'WriteSerializable',
+      ]),
     )
-    .option('--app-id <id>', 'application transaction: a version the table has seen from this id makes the call a no-op')
-    .addOption(new Option('--app-version <n>', 'version of the application transaction').argParser(bigInteger('--app-version')))
+    .option(
+      '--app-id <id>',
+      'application transaction: a version the table has seen from this id makes the call a no-op',
+    )
+    .addOption(
+      new Option('--app-version <n>', 'version of the application transaction').argParser(bigInteger('--app-version')),
+    )
 }
 
 export function versionOptions({ atVersion, atTime }: AtFlags): VersionOptions {
@@ -70,7 +82,8 @@ export function versionOptions({ atVersion, atTime }: AtFlags): VersionOptions {
 /** @throws UsageError when only one part of the application transaction is given */
 export function statementOptions(flags: StatementFlags): StatementOptions {
   const { appId, appVersion, param, onConflict, isolation } = flags
-  if ((appId === undefined) !== (appVersion === undefined)) throw new UsageError('--app-id and --app-version go together')
+  if ((appId === undefined) !== (appVersion === undefined))
+    throw new UsageError('--app-id and --app-version go together')
   const application = appId === undefined || appVersion === undefined ? undefined : { appId, version: appVersion }
   return { params: param, onConflict, isolation, application }
 }

@@ -25,9 +25,12 @@ describe('--param', () => {
     expect(parameter(text, {})).toEqual({ p: value })
   })
 
-  test.each([['p'], ['=1'], ['p:nothing=1'], ['p:long=x'], ['p:date=soon'], ['p:array<int>=1'], ['p q=1']])('%s -> a usage error', (text) => {
-    expect(() => parameter(text, {})).toThrow(UsageError)
-  })
+  test.each([['p'], ['=1'], ['p:nothing=1'], ['p:long=x'], ['p:date=soon'], ['p:array<int>=1'], ['p q=1']])(
+    '%s -> a usage error',
+    (text) => {
+      expect(() => parameter(text, {})).toThrow(UsageError)
+    },
+  )
 
   test('a name given twice -> a usage error', () => {
     expect(() => parameter('a=2', { a: 1n })).toThrow(UsageError)

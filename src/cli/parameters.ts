@@ -15,7 +15,8 @@ const form = /^([A-Za-z_]\w*)(?::([^=]+))?=(.*)$/s
 /** @throws UsageError */
 export function parameter(text: string, soFar: Parameters): Parameters {
   const [, name, type, value] = form.exec(text) ?? []
-  if (name === undefined || value === undefined) throw new UsageError(`--param ${text}: write it as name=value or name:type=value`)
+  if (name === undefined || value === undefined)
+    throw new UsageError(`--param ${text}: write it as name=value or name:type=value`)
   if (Object.hasOwn(soFar, name)) throw new UsageError(`--param ${name} is given twice`)
   return { ...soFar, [name]: type === undefined ? inferred(value) : typed(name, type.trim(), value) }
 }
@@ -28,16 +29,31 @@ function inferred(text: string): unknown {
   return text
 }
 
-const typesTaken = ['string', 'boolean', 'byte', 'short', 'integer', 'long', 'float', 'double', 'decimal', 'date', 'timestamp', 'timestamp_ntz']
+const typesTaken = [
+  'string',
+  'boolean',
+  'byte',
+  'short',
+  'integer',
+  'long',
+  'float',
+  'double',
+  'decimal',
+  'date',
+  'timestamp',
+  'timestamp_ntz',
+]
 
 function typed(name: string, typeName: string, text: string): unknown {
   try {
     const type = parseTypeName(typeName)
     if (type.kind === 'string') return text
-    if (!typesTaken.includes(type.kind)) throw new UsageError(`--param ${name}: a parameter has one of the types ${typesTaken.join(', ')}`)
+    if (!typesTaken.includes(type.kind))
+      throw new UsageError(`--param ${name}: a parameter has one of the types ${typesTaken.join(', ')}`)
     const datum = parsePartitionValue(text, type)
     if (type.kind === 'date') return text
-    if (typeof datum === 'bigint' && (type.kind === 'timestamp' || type.kind === 'timestamp_ntz')) return new Timestamp(datum, type.kind)
+    if (typeof datum === 'bigint' && (type.kind === 'timestamp' || type.kind === 'timestamp_ntz'))
+      return new Timestamp(datum, type.kind)
     return datum
   } catch (error) {
     if (!(error instanceof BraidlakeError)) throw error

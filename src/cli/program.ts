@@ -11,12 +11,23 @@ import { updateCommand } from './commands/update.ts'
 
 export function program(): Command {
   const braid = new Command('braid')
-    .description('Delta Lake tables from the command line: read them, change them, and see how concurrent changes were settled.')
+    .description(
+      'Delta Lake tables from the command line: read them, change them, and see how concurrent changes were settled.',
+    )
     .version(`braid ${engineVersion}`)
     .addHelpText('after', exitCodesText)
-  const commands = [demoCommand(), historyCommand(), showCommand(), queryCommand(), mergeCommand(), updateCommand(), deleteCommand()]
+  const commands = [
+    demoCommand(),
+    historyCommand(),
+    showCommand(),
+    queryCommand(),
+    mergeCommand(),
+    updateCommand(),
+    deleteCommand(),
+  ]
   for (const command of commands) braid.addCommand(command)
-  for (const command of [braid, ...commands]) command.exitOverride().showHelpAfterError('(add --help for usage and examples)')
+  for (const command of [braid, ...commands])
+    command.exitOverride().showHelpAfterError('(add --help for usage and examples)')
   return braid
 }
 

@@ -29,7 +29,14 @@ export function reportedError(error: unknown): ReportedError {
   }
   const message = error instanceof Error ? error.message : String(error)
   if (error instanceof UsageError) {
-    return { code: 'USAGE', kind: 'invalid', retry: 'never', message, advice: 'See `braid help` and `braid help <command>`.', details: {} }
+    return {
+      code: 'USAGE',
+      kind: 'invalid',
+      retry: 'never',
+      message,
+      advice: 'See `braid help` and `braid help <command>`.',
+      details: {},
+    }
   }
   const { kind, retry, cure } = errorClasses.INTERNAL_ERROR
   const stack = error instanceof Error ? { stack: error.stack } : {}
@@ -44,14 +51,17 @@ export function reportError(error: unknown, asJson: boolean): void {
 
 export function errorText({ code, message, advice, details }: ReportedError): string {
   const stack = typeof details['stack'] === 'string' ? [details['stack']] : []
-  return [`error: ${code}`, `  ${message}`, `  ${advice}`, ...stack, ...conflictLines(details)].map((line) => `${line}\n`).join('')
+  return [`error: ${code}`, `  ${message}`, `  ${advice}`, ...stack, ...conflictLines(details)]
+    .map((line) => `${line}\n`)
+    .join('')
 }
 
 /** What a conflict names, where the message does not say it. */
 function conflictLines(details: ReportedError['details']): string[] {
   const { files, sampleRows } = details
   const lines: string[] = []
-  if (Array.isArray(files) && files.length > 0) lines.push('  files in question:', ...files.map((file) => `    ${String(file)}`))
+  if (Array.isArray(files) && files.length > 0)
+    lines.push('  files in question:', ...files.map((file) => `    ${String(file)}`))
   if (Array.isArray(sampleRows) && sampleRows.length > 0) {
     lines.push('  some of their rows:', ...sampleRows.map((row) => `    ${exactJson(row)}`))
   }

@@ -21,7 +21,11 @@ export async function runStatement(
   const progress = startProgress(command)
   const interrupt = interruptSignal()
   try {
-    const result = await run(table, { ...options, signal: interrupt.signal, onProgress: (fraction) => progress.report(fraction) })
+    const result = await run(table, {
+      ...options,
+      signal: interrupt.signal,
+      onProgress: (fraction) => progress.report(fraction),
+    })
     progress.end()
     if (flags.json === true) await printDocument(command, { table: table.path, result })
     else await print(resultText(result))
@@ -41,7 +45,8 @@ export function interruptSignal(): { readonly signal: AbortSignal; end(): void }
 
 export function resultText(result: CommitResult): string {
   const lines = [headline(result)]
-  if (result.attempts > 1 || result.reruns > 0) lines.push(`  ${plural(result.attempts, 'put')} tried, ${plural(result.reruns, 're-run')}`)
+  if (result.attempts > 1 || result.reruns > 0)
+    lines.push(`  ${plural(result.attempts, 'put')} tried, ${plural(result.reruns, 're-run')}`)
   for (const winner of result.reconciled) lines.push(`  ${winnerText(winner)}`)
   for (const warning of result.warnings) lines.push(`  warning: ${warning}`)
   return lines.map((line) => `${line}\n`).join('')

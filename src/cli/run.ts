@@ -23,6 +23,7 @@ export async function run(args: readonly string[]): Promise<number> {
 /** The parser has printed its message already; help and version are no errors. */
 function afterCommander(error: CommanderError, asJson: boolean): number {
   if (error.exitCode === 0) return exitCodes.ok
-  if (asJson && error.code !== 'commander.help') reportError(new UsageError(error.message.replace(/^error: /, '')), true)
+  if (asJson && error.code !== 'commander.help')
+    reportError(new UsageError(error.message.replace(/^error: /, '')), true)
   return exitCodes.usage
 }

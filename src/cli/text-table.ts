@@ -30,7 +30,10 @@ export class TableLayout {
   }
 
   header(): string {
-    return `${this.row(this.#columns.map(({ title }) => title))}\n${this.#widths.map((width) => '-'.repeat(width)).join('  ').trimEnd()}`
+    return `${this.row(this.#columns.map(({ title }) => title))}\n${this.#widths
+      .map((width) => '-'.repeat(width))
+      .join('  ')
+      .trimEnd()}`
   }
 
   row(values: readonly string[]): string {

@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url'
 export const project = fileURLToPath(new URL('../../', import.meta.url))
 
 export function documents(): string[] {
-  const docs = readdirSync(join(project, 'docs'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md'))
+  const docs = readdirSync(join(project, 'docs'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.md'),
+  )
   return ['README.md', ...docs.map((file) => `docs/${file}`).sort()]
 }
 

@@ -14,9 +14,25 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const said: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   'quickstart.mjs': ["[ { n: 2n, total: '24.90' } ]", "{ id: 1n, total: '19.90' }", 'version 2: 1 updated, 1 inserted'],
-  'concurrent-upserts.mjs': [/rung: 'L2'/, /found: \[ 'same row' \]/, '[ { onHand: 85 } ]', 'versions 4 5 6 7 8 9 10 11', 're-runs 0'],
-  'time-travel.mjs': ["now [ { price: '2.40' } ]", "version 1 [ { price: '1.20' } ]", "as of [ { price: '1.20' } ]", /^2 \S+Z UPDATE$/m],
-  'idempotent-job.mjs': ['2024-05-01: loaded in version 1', '2024-05-01: was loaded already', '2024-05-02: loaded in version 2', '[ { amount: 200n } ]'],
+  'concurrent-upserts.mjs': [
+    /rung: 'L2'/,
+    /found: \[ 'same row' \]/,
+    '[ { onHand: 85 } ]',
+    'versions 4 5 6 7 8 9 10 11',
+    're-runs 0',
+  ],
+  'time-travel.mjs': [
+    "now [ { price: '2.40' } ]",
+    "version 1 [ { price: '1.20' } ]",
+    "as of [ { price: '1.20' } ]",
+    /^2 \S+Z UPDATE$/m,
+  ],
+  'idempotent-job.mjs': [
+    '2024-05-01: loaded in version 1',
+    '2024-05-01: was loaded already',
+    '2024-05-02: loaded in version 2',
+    '[ { amount: 200n } ]',
+  ],
   'explain-conflict.mjs': ['DELTA_CONCURRENT_DELETE_DELETE', 'same row by version 2 UPDATE', /onConflict: 'repair'/],
 }
 
@@ -27,28 +43,41 @@ describe('examples', () => {
     expect(files.sort()).toEqual(Object.keys(said).sort())
   })
 
-  test.each(files)('%s -> runs and says so', async (file) => {
-    const own = mkdtempSync(join(folder, 'run-'))
-    const { code, stdout, stderr } = await runNode(`examples/${file}`, [own], folder)
-    expect(stderr).toBe('')
-    for (const line of said[file] ?? []) {
-      if (typeof line === 'string') expect(stdout.split('\n')).toContain(line)
-      else expect(stdout).toMatch(line)
-    }
-    expect(code).toBe(0)
-  }, 60_000)
+  test.each(files)(
+    '%s -> runs and says so',
+    async (file) => {
+      const own = mkdtempSync(join(folder, 'run-'))
+      const { code, stdout, stderr } = await runNode(`examples/${file}`, [own], folder)
+      expect(stderr).toBe('')
+      for (const line of said[file] ?? []) {
+        if (typeof line === 'string') expect(stdout.split('\n')).toContain(line)
+        else expect(stdout).toMatch(line)
+      }
+      expect(code).toBe(0)
+    },
+    60_000,
+  )
 })
 
 describe('documents', () => {
   const all = documents().flatMap(blocks)
 
   test('the README shows create, query, merge and a conflict', () => {
-    expect(blocks('README.md').map(({ source }) => source.split('#')[1])).toEqual(['import', 'create', 'query', 'merge', 'conflict'])
+    expect(blocks('README.md').map(({ source }) => source.split('#')[1])).toEqual([
+      'import',
+      'create',
+      'query',
+      'merge',
+      'conflict',
+    ])
   })
 
-  test.each(all.map((block) => [block.document, block.source, block] as const))('%s: %s -> as the example has it', (_document, source, { code }) => {
-    expect(code).toBe(region(source))
-  })
+  test.each(all.map((block) => [block.document, block.source, block] as const))(
+    '%s: %s -> as the example has it',
+    (_document, source, { code }) => {
+      expect(code).toBe(region(source))
+    },
+  )
 
   test('no JavaScript in the README but from examples', () => {
     expect(text('README.md').match(/```(js|ts)/g)).toHaveLength(blocks('README.md').length)

@@ -17,7 +17,9 @@ test('the architecture -> every file it names is there', () => {
 })
 
 describe('invariants', () => {
-  const rows = [...text('docs/invariants.md').matchAll(/^\| (INV-\d+) \|.*\| ([^|]*) \| ([^|]*) \|$/gm)].map(([, id = '', asserted = '', tested = '']) => ({ id, asserted, tested }))
+  const rows = [...text('docs/invariants.md').matchAll(/^\| (INV-\d+) \|.*\| ([^|]*) \| ([^|]*) \|$/gm)].map(
+    ([, id = '', asserted = '', tested = '']) => ({ id, asserted, tested }),
+  )
 
   test('numbered from 1, without gaps', () => {
     expect(rows.map(({ id }) => id)).toEqual(rows.map((_, i) => `INV-${i + 1}`))
@@ -31,7 +33,9 @@ describe('invariants', () => {
   })
 
   test('every number in the source is on the page', () => {
-    const files = readdirSync(join(project, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    const files = readdirSync(join(project, 'src'), { recursive: true, encoding: 'utf8' }).filter(
+      (file) => file.endsWith('.ts') && !file.endsWith('.test.ts'),
+    )
     const used = new Set(files.flatMap((file) => text(`src/${file}`).match(/INV-\d+/g) ?? []))
     expect([...used].filter((id) => !rows.some((row) => row.id === id))).toEqual([])
   })

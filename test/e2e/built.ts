@@ -4,7 +4,17 @@
  */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
@@ -30,15 +40,25 @@ function sources(): string[] {
 
 function filesIn(folder: string): string[] {
   const entries = readdirSync(join(project, folder), { recursive: true, withFileTypes: true })
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(relative(project, entry.parentPath), entry.name)).sort()
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(relative(project, entry.parentPath), entry.name))
+    .sort()
 }
 
 /** Made beside and renamed, so that a half-made build is never seen; two that race make the same. */
 function build(root: string, files: readonly string[]): void {
   const draft = `${root}.${process.pid}`
-  const { options } = ts.parseJsonConfigFileContent(ts.readConfigFile(join(project, 'tsconfig.build.json'), ts.sys.readFile).config, ts.sys, project)
+  const { options } = ts.parseJsonConfigFileContent(
+    ts.readConfigFile(join(project, 'tsconfig.build.json'), ts.sys.readFile).config,
+    ts.sys,
+    project,
+  )
   for (const file of files) {
-    const { outputText } = ts.transpileModule(readFileSync(join(project, file), 'utf8'), { fileName: file, compilerOptions: { ...options, module: ts.ModuleKind.ESNext } })
+    const { outputText } = ts.transpileModule(readFileSync(join(project, file), 'utf8'), {
+      fileName: file,
+      compilerOptions: { ...options, module: ts.ModuleKind.ESNext },
+    })
     const output = join(draft, file.replace(/^src/, 'dist').replace(/\.ts$/, '.js'))
     mkdirSync(dirname(output), { recursive: true })
     writeFileSync(output, outputText)
@@ -61,15 +81,25 @@ export interface Ran {
 }
 
 /** Runs a script of the built package with Node and waits for its end. */
-export function runNode(script: string, args: readonly string[], cwd: string, env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+export function runNode(
+  script: string,
+  args: readonly string[],
+  cwd: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ran> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [join(builtPackage(), script), ...args], { cwd, env: { ...process.env, ...env } })
+    const child = spawn(process.execPath, [join(builtPackage(), script), ...args], {
+      cwd,
+      env: { ...process.env, ...env },
+    })
     const out: Buffer[] = []
     const err: Buffer[] = []
     child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
     child.stderr.on('data', (chunk: Buffer) => err.push(chunk))
     child.once('error', reject)
-    child.once('close', (code) => resolve({ code, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() }))
+    child.once('close', (code) =>
+      resolve({ code, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() }),
+    )
   })
 }
 

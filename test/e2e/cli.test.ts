@@ -20,7 +20,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 /** A fresh table of two rows for each test. */
 beforeEach(async () => {
   path = join(folder, `orders${++count}`)
-  const table = await DeltaTable.create(path, { schema: { id: { type: 'long', nullable: false }, status: 'string', total: 'decimal(10,2)' } })
+  const table = await DeltaTable.create(path, {
+    schema: { id: { type: 'long', nullable: false }, status: 'string', total: 'decimal(10,2)' },
+  })
   await table.append([
     { id: 1n, status: 'open', total: '10.50' },
     { id: 9007199254740993n, status: 'paid', total: 2 },
@@ -29,7 +31,9 @@ beforeEach(async () => {
 
 const run = (...args: string[]): Promise<Ran> => braid(args, folder)
 
-async function document(...args: string[]): Promise<{ code: number | null; json: Record<string, unknown>; text: string }> {
+async function document(
+  ...args: string[]
+): Promise<{ code: number | null; json: Record<string, unknown>; text: string }> {
   const { code, stdout, stderr } = await run(...args, '--json')
   try {
     return { code, json: JSON.parse(stdout) as Record<string, unknown>, text: stdout }
@@ -84,7 +88,11 @@ describe('reading', () => {
   test('query --json -> typed columns and exact integers', async () => {
     const { code, json, text } = await document('query', path, 'SELECT * FROM t ORDER BY id')
     expect(code).toBe(0)
-    expect(json).toMatchObject({ formatVersion: 1, version: 1, columns: [{ name: 'id', type: 'long' }, { name: 'status' }, { name: 'total', type: 'decimal(10,2)' }] })
+    expect(json).toMatchObject({
+      formatVersion: 1,
+      version: 1,
+      columns: [{ name: 'id', type: 'long' }, { name: 'status' }, { name: 'total', type: 'decimal(10,2)' }],
+    })
     expect(text).toContain('{"id":9007199254740993,"status":"paid","total":"2.00"}')
   })
 
@@ -95,14 +103,20 @@ describe('reading', () => {
 
   test('query for people -> aligned columns, row count on standard error', async () => {
     const { stdout, stderr } = await run('query', path, 'SELECT id, status FROM t ORDER BY id')
-    expect(stdout).toBe('              id  status\n----------------  ------\n               1  open\n9007199254740993  paid\n')
+    expect(stdout).toBe(
+      '              id  status\n----------------  ------\n               1  open\n9007199254740993  paid\n',
+    )
     expect(stderr).toBe('2 rows\n')
   })
 
   test('history and show -> DuckDB is not loaded', async () => {
     const hook = join(folder, 'loaded.cjs')
-    writeFileSync(hook, "process.on('exit', () => { const { sharedObjects } = process.report.getReport(); process.stderr.write(sharedObjects.some((o) => /duckdb/i.test(o)) ? 'LOADED' : 'ABSENT') })")
-    const loaded = async (...args: string[]) => (await braid(args, folder, { NODE_OPTIONS: `--require ${hook}` })).stderr
+    writeFileSync(
+      hook,
+      "process.on('exit', () => { const { sharedObjects } = process.report.getReport(); process.stderr.write(sharedObjects.some((o) => /duckdb/i.test(o)) ? 'LOADED' : 'ABSENT') })",
+    )
+    const loaded = async (...args: string[]) =>
+      (await braid(args, folder, { NODE_OPTIONS: `--require ${hook}` })).stderr
     expect(await loaded('history', path)).toContain('ABSENT')
     expect(await loaded('show', path, '--files')).toContain('ABSENT')
     expect(await loaded('query', path, 'SELECT 1')).toContain('LOADED')
@@ -111,7 +125,11 @@ describe('reading', () => {
 
 describe('changing', () => {
   const rows = async () => {
-    const all = await (await DeltaTable.open(path)).query('SELECT * FROM t ORDER BY id').then((result) => result.toArray())
+    const all = await (
+      await DeltaTable.open(path)
+    )
+      .query('SELECT * FROM t ORDER BY id')
+      .then((result) => result.toArray())
     return all.map(({ id, status, total }) => `${String(id)} ${String(status)} ${String(total)}`)
   }
 
@@ -122,12 +140,28 @@ describe('changing', () => {
     const source = join(folder, `changes${count}.${format}`)
     writeFileSync(source, text)
     const { code, json } = await document(
-      ...['merge', path, '--source', source, '--on', 't.id = s.id', '--when-matched-update-all', '--when-not-matched-insert-all'],
+      ...[
+        'merge',
+        path,
+        '--source',
+        source,
+        '--on',
+        't.id = s.id',
+        '--when-matched-update-all',
+        '--when-not-matched-insert-all',
+      ],
     )
     expect(json).toMatchObject({
       formatVersion: 1,
       command: 'merge',
-      result: { version: 2, committed: true, attempts: 1, reruns: 0, reconciled: [], metrics: { rowsUpdated: 1, rowsInserted: 1 } },
+      result: {
+        version: 2,
+        committed: true,
+        attempts: 1,
+        reruns: 0,
+        reconciled: [],
+        metrics: { rowsUpdated: 1, rowsInserted: 1 },
+      },
     })
     expect(code).toBe(0)
     expect(await rows()).toEqual(['1 paid 11.00', '3 open 5.00', '9007199254740993 paid 2.00'])
@@ -138,7 +172,7 @@ describe('changing', () => {
     writeFileSync(source, 'id,op\n1,add\n9007199254740993,drop\n5,add\n')
     const { stdout } = await run(
       ...['merge', path, '--source', source, '--on', 't.id = s.id', '--when-matched-delete', "s.op = 'drop'"],
-      ...['--when-matched-update', '--set', 'total = t.total + 1', '--set', "status = upper(t.status)"],
+      ...['--when-matched-update', '--set', 'total = t.total + 1', '--set', 'status = upper(t.status)'],
       ...['--when-not-matched-insert', 's.id > 4', '--set', 'id = s.id', '--set', "status = 'new'"],
     )
     expect(stdout).toMatch(/^Committed version 2: 1 row updated, 1 row inserted, 1 row deleted/)
@@ -193,7 +227,11 @@ describe('failing', () => {
   test('under --json -> a document with the code and the exit code', async () => {
     const { code, json } = await document('show', 'nowhere')
     expect(code).toBe(1)
-    expect(json).toMatchObject({ formatVersion: 1, exitCode: 1, error: { code: 'DELTA_TABLE_NOT_FOUND', retry: 'never' } })
+    expect(json).toMatchObject({
+      formatVersion: 1,
+      exitCode: 1,
+      error: { code: 'DELTA_TABLE_NOT_FOUND', retry: 'never' },
+    })
   })
 
   test('usage under --json -> a document too', async () => {

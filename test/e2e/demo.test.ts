@@ -10,7 +10,14 @@ import { type Ran, braid } from './built.ts'
 interface Statement {
   readonly number: number
   readonly shared: boolean
-  readonly outcome: { readonly kind: string; readonly result: { readonly version: number; readonly reruns: number; readonly reconciled: readonly { version: number; rung: string }[] } }
+  readonly outcome: {
+    readonly kind: string
+    readonly result: {
+      readonly version: number
+      readonly reruns: number
+      readonly reconciled: readonly { version: number; rung: string }[]
+    }
+  }
 }
 
 interface Report {
@@ -39,7 +46,14 @@ async function smallTable(): Promise<string> {
         const day = part * 15 + (i % 15)
         const county = Math.floor(i / 15)
         const date = new Date(Date.UTC(2020, 0, 1 + day)).toISOString().slice(0, 10)
-        return { date, county: `County ${county}`, state: `State ${county % 3}`, fips: county % 5 === 0 ? null : 1000 + county, cases: day * county, deaths: county % 4 === 0 ? null : day }
+        return {
+          date,
+          county: `County ${county}`,
+          state: `State ${county % 3}`,
+          fips: county % 5 === 0 ? null : 1000 + county,
+          cases: day * county,
+          deaths: county % 4 === 0 ? null : day,
+        }
       }),
     )
   }
@@ -54,8 +68,12 @@ function check({ code, stdout, stderr }: Ran): Report {
   const { startVersion } = report.table
   const versions = report.statements.map(({ outcome }) => outcome.result.version).sort((a, b) => a - b)
   expect(versions).toEqual(Array.from({ length: 8 }, (_, i) => startVersion + 1 + i))
-  expect(report.statements.filter(({ shared }) => !shared).map(({ outcome }) => outcome.result.reruns)).toEqual([0, 0, 0, 0, 0, 0])
-  const repaired = report.statements.filter(({ outcome }) => outcome.result.reconciled.some(({ rung }) => rung === 'L2'))
+  expect(report.statements.filter(({ shared }) => !shared).map(({ outcome }) => outcome.result.reruns)).toEqual([
+    0, 0, 0, 0, 0, 0,
+  ])
+  const repaired = report.statements.filter(({ outcome }) =>
+    outcome.result.reconciled.some(({ rung }) => rung === 'L2'),
+  )
   expect(repaired.map(({ shared }) => shared)).toEqual([true])
   return report
 }
@@ -87,9 +105,13 @@ describe('braid demo', () => {
   })
 
   const golden = goldenRoot()
-  test.skipIf(golden === undefined)('the big table -> the same', async () => {
-    const report = check(await braid(['demo', '--json'], folder, { BRAIDLAKE_GOLDEN: golden ?? '' }))
-    expect(report.table.rows).toBe(1_111_930)
-    expect(report.rows.differences).toBe(0)
-  }, 240_000)
+  test.skipIf(golden === undefined)(
+    'the big table -> the same',
+    async () => {
+      const report = check(await braid(['demo', '--json'], folder, { BRAIDLAKE_GOLDEN: golden ?? '' }))
+      expect(report.table.rows).toBe(1_111_930)
+      expect(report.rows.differences).toBe(0)
+    },
+    240_000,
+  )
 })

@@ -14,13 +14,17 @@ export function deleteCommand(): Command {
     .argument('<table>', 'folder of the table')
     .option('--where <condition>', 'rows for which this holds, in Spark SQL')
     .addOption(new Option('--all', 'every row').conflicts('where'))
-    .addHelpText('after', "\nExamples:\n  $ braid delete ./orders --where 'customer_id = :id' --param id=42\n  $ braid delete ./orders --all")
+    .addHelpText(
+      'after',
+      "\nExamples:\n  $ braid delete ./orders --where 'customer_id = :id' --param id=42\n  $ braid delete ./orders --all",
+    )
     .action(deleteRows)
   return withJson(withStatement(command))
 }
 
 /** Deleting everything must be said. */
 async function deleteRows(path: string, flags: Flags): Promise<void> {
-  if (flags.where === undefined && flags.all !== true) throw new UsageError('say which rows: --where <condition>, or --all for every row')
+  if (flags.where === undefined && flags.all !== true)
+    throw new UsageError('say which rows: --where <condition>, or --all for every row')
   return runStatement('delete', path, flags, (table, options) => table.delete(flags.where, options))
 }

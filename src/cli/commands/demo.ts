@@ -16,7 +16,10 @@ interface Flags extends JsonFlag {
 export function demoCommand(): Command {
   const command = new Command('demo')
     .description('eight processes MERGE into one table at once; then every row is checked')
-    .option('--table <folder>', 'Delta table to copy; default: the one that comes with the project, or a bigger one beside it')
+    .option(
+      '--table <folder>',
+      'Delta table to copy; default: the one that comes with the project, or a bigger one beside it',
+    )
     .option('--dir <folder>', 'work here, and keep what is made; default: a temporary folder')
     .option('--keep', 'keep the temporary folder')
     .addHelpText('after', explanation)
@@ -73,7 +76,10 @@ function live(timeline: typeof import('../demo/timeline.ts')): DemoEvents {
   }
 }
 
-function asDocument({ facts, corrections, sourceRows, finished, rows, checks }: DemoReport, elapsedMs: number): Readonly<Record<string, unknown>> {
+function asDocument(
+  { facts, corrections, sourceRows, finished, rows, checks }: DemoReport,
+  elapsedMs: number,
+): Readonly<Record<string, unknown>> {
   return {
     ok: checks.every(({ ok }) => ok),
     table: facts,

@@ -25,13 +25,27 @@ async function showHistory(path: string, flags: Flags): Promise<void> {
   const table = await openTable(path)
   const entries = await table.history(flags.limit)
   if (flags.json === true) return printDocument('history', { table: table.path, commits: entries.map(asDocument) })
-  const columns = [{ title: 'version', align: 'right' }, { title: 'committed' }, { title: 'operation' }, { title: 'parameters' }, { title: 'rows' }, { title: 'by' }] as const
+  const columns = [
+    { title: 'version', align: 'right' },
+    { title: 'committed' },
+    { title: 'operation' },
+    { title: 'parameters' },
+    { title: 'rows' },
+    { title: 'by' },
+  ] as const
   return print(textTable(columns, entries.map(asRow)))
 }
 
 function asDocument({ version, timestampMs, commitInfo }: HistoryEntry): Readonly<Record<string, unknown>> {
   const { operation, operationParameters, operationMetrics, timestamp: _, ...others } = commitInfo ?? {}
-  return { version, timestamp: new Date(timestampMs), operation, parameters: operationParameters, metrics: operationMetrics, ...others }
+  return {
+    version,
+    timestamp: new Date(timestampMs),
+    operation,
+    parameters: operationParameters,
+    metrics: operationMetrics,
+    ...others,
+  }
 }
 
 function asRow({ version, timestampMs, commitInfo }: HistoryEntry): string[] {
@@ -46,7 +60,9 @@ function asRow({ version, timestampMs, commitInfo }: HistoryEntry): string[] {
 }
 
 function parametersText(parameters: Readonly<Record<string, Json>>): string {
-  const given = Object.entries(parameters).filter(([, value]) => value !== '' && value !== '[]' && value !== '{}' && value !== null)
+  const given = Object.entries(parameters).filter(
+    ([, value]) => value !== '' && value !== '[]' && value !== '{}' && value !== null,
+  )
   return given.map(([name, value]) => `${name}=${typeof value === 'string' ? value : exactJson(value)}`).join(' ')
 }
 

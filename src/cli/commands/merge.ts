@@ -20,7 +20,13 @@ export function mergeCommand(): Command {
     .description('MERGE the rows of a file into a table: update, delete and insert in one commit')
     .argument('<table>', 'folder of the table')
     .requiredOption('--source <file...>', 'Parquet, CSV (with a header) or JSON-lines files')
-    .addOption(new Option('--format <format>', 'format of the source; default: by the name of the file').choices(['parquet', 'csv', 'json']))
+    .addOption(
+      new Option('--format <format>', 'format of the source; default: by the name of the file').choices([
+        'parquet',
+        'csv',
+        'json',
+      ]),
+    )
     .requiredOption('--on <condition>', 'which rows match: t is the table, s the source')
   clauses.addOptions(command)
   command

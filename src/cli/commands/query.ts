@@ -4,7 +4,15 @@ import type { DataType } from '../../protocol/types.ts'
 import type { QueryResult } from '../../table/read.ts'
 import { exactJson, formatVersion } from '../exact-json.ts'
 import { openTable } from '../open-table.ts'
-import { type AtFlags, type JsonFlag, type ParamFlags, versionOptions, withAt, withJson, withParams } from '../options.ts'
+import {
+  type AtFlags,
+  type JsonFlag,
+  type ParamFlags,
+  versionOptions,
+  withAt,
+  withJson,
+  withParams,
+} from '../options.ts'
 import { print } from '../output.ts'
 import { startProgress } from '../progress.ts'
 import { interruptSignal } from '../run-statement.ts'
@@ -39,8 +47,16 @@ async function query(path: string, sql: string, flags: Flags): Promise<void> {
   const progress = startProgress('query')
   const interrupt = interruptSignal()
   try {
-    const result = await table.query(sql, { version, params: flags.param, signal: interrupt.signal, onProgress: (f) => progress.report(f) })
-    const write = flags.json === true ? printJsonRows(table.path, version, result, () => progress.end()) : printTextRows(result, () => progress.end())
+    const result = await table.query(sql, {
+      version,
+      params: flags.param,
+      signal: interrupt.signal,
+      onProgress: (f) => progress.report(f),
+    })
+    const write =
+      flags.json === true
+        ? printJsonRows(table.path, version, result, () => progress.end())
+        : printTextRows(result, () => progress.end())
     await write
   } finally {
     progress.end()
@@ -63,7 +79,10 @@ async function printJsonRows(path: string, version: number, result: QueryResult,
 }
 
 async function printTextRows(result: QueryResult, started: () => void): Promise<void> {
-  const columns = result.columns.map(({ name, type }): TextColumn => ({ title: name, align: isNumeric(type) ? 'right' : 'left' }))
+  const columns = result.columns.map(({ name, type }): TextColumn => ({
+    title: name,
+    align: isNumeric(type) ? 'right' : 'left',
+  }))
   const waiting: string[][] = []
   let layout: TableLayout | undefined
   let rows = 0

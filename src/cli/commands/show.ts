@@ -27,13 +27,16 @@ async function show(path: string, flags: Flags): Promise<void> {
     const { timestampMs, files: fileCount, path: root, ...others } = detail
     return printDocument('show', { table: root, timestamp: new Date(timestampMs), ...others, fileCount, files })
   }
-  return print([facts(detail), schema(detail), properties(detail), ...(files === undefined ? [] : [fileList(files)])].join('\n'))
+  return print(
+    [facts(detail), schema(detail), properties(detail), ...(files === undefined ? [] : [fileList(files)])].join('\n'),
+  )
 }
 
 function facts(detail: TableDetail): string {
   const { protocol } = detail
   const features = [...new Set([...(protocol.readerFeatures ?? []), ...(protocol.writerFeatures ?? [])])].sort()
-  const vectors = detail.deletionVectors === 0 ? 'none' : `${count(detail.deletionVectors)}, hiding ${count(detail.deletedRows)} rows`
+  const vectors =
+    detail.deletionVectors === 0 ? 'none' : `${count(detail.deletionVectors)}, hiding ${count(detail.deletedRows)} rows`
   const lines: [string, string][] = [
     ['table', detail.path],
     ...(detail.name === undefined ? [] : [['name', detail.name] satisfies [string, string]]),
@@ -71,6 +74,11 @@ function fileList(files: readonly FileDetail[]): string {
     file.rows === undefined ? '' : count(file.rows),
     file.deletedRows === 0 ? '' : count(file.deletedRows),
   ])
-  const columns = [{ title: 'file', whole: true }, { title: 'size', align: 'right' }, { title: 'rows', align: 'right' }, { title: 'deleted', align: 'right' }] as const
+  const columns = [
+    { title: 'file', whole: true },
+    { title: 'size', align: 'right' },
+    { title: 'rows', align: 'right' },
+    { title: 'deleted', align: 'right' },
+  ] as const
   return textTable(columns, rows)
 }

@@ -24,7 +24,9 @@ export function updateCommand(): Command {
       "\nExample:\n  $ braid update ./orders --set \"status = 'void'\" --set 'total = 0' --where 'id = :id' --param id=42",
     )
     .action((path: string, flags: Flags) =>
-      runStatement('update', path, flags, (table, options) => table.update(flags.set, { ...options, where: flags.where })),
+      runStatement('update', path, flags, (table, options) =>
+        table.update(flags.set, { ...options, where: flags.where }),
+      ),
     )
   return withJson(withStatement(command))
 }

@@ -38,7 +38,8 @@ const sharedSets: readonly SetList[] = [
 export function planCorrections(counties: readonly County[], file: (number: number) => string): readonly Correction[] {
   const [shared, ...others] = counties
   const each = Math.min(most, Math.floor(others.length / disjoint))
-  if (shared === undefined || each < 1) throw new Error(`the demo needs a table of at least ${disjoint + 1} counties, this one has ${counties.length}`)
+  if (shared === undefined || each < 1)
+    throw new Error(`the demo needs a table of at least ${disjoint + 1} counties, this one has ${counties.length}`)
   const six = Array.from({ length: disjoint }, (_, i): Correction => ({
     number: i + 1,
     counties: others.filter((_county, rank) => rank % disjoint === i).slice(0, each),

@@ -33,7 +33,11 @@ export interface CrewEvents {
 }
 
 /** In the order in which they finished. */
-export async function runCrew(table: string, corrections: readonly Correction[], events: CrewEvents): Promise<readonly Finished[]> {
+export async function runCrew(
+  table: string,
+  corrections: readonly Correction[],
+  events: CrewEvents,
+): Promise<readonly Finished[]> {
   const members = corrections.map((correction) => new Member(table, correction))
   try {
     const readVersions = await Promise.all(members.map((member) => member.ready))
@@ -75,13 +79,16 @@ class Member {
     this.#child = fork(script, [], { serialization: 'advanced', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
     this.ready = new Promise((resolve, reject) => {
       this.#child.on('message', (message: FromWorker) => {
-        if (message.kind === 'failed') reject(new Error(`process ${correction.number}: ${message.error.code}: ${message.error.message}`))
+        if (message.kind === 'failed')
+          reject(new Error(`process ${correction.number}: ${message.error.code}: ${message.error.message}`))
         if (message.kind !== 'ready') return
         this.#readVersion = message.readVersion
         resolve(message.readVersion)
       })
       this.#child.once('error', reject)
-      this.#child.once('exit', (code, signal) => reject(new Error(`process ${correction.number} ended before it was ready (${code ?? signal})`)))
+      this.#child.once('exit', (code, signal) =>
+        reject(new Error(`process ${correction.number} ended before it was ready (${code ?? signal})`)),
+      )
     })
     this.finished = new Promise((resolve) => {
       this.#child.on('message', (message: FromWorker) => {
@@ -125,5 +132,12 @@ class Member {
 }
 
 function endedEarly(how: number | string | null): ReportedError {
-  return { code: 'PROCESS_ENDED', kind: 'internal', retry: 'never', message: `the process ended without a result (${how})`, advice: 'Run the demo again.', details: {} }
+  return {
+    code: 'PROCESS_ENDED',
+    kind: 'internal',
+    retry: 'never',
+    message: `the process ended without a result (${how})`,
+    advice: 'Run the demo again.',
+    details: {},
+  }
 }

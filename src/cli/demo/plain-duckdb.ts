@@ -24,7 +24,9 @@ export class PlainDuckdb {
     const instance = await DuckDBInstance.create(':memory:', { autoinstall_known_extensions: 'false' })
     const connection = await instance.connect()
     const plain = new PlainDuckdb(instance, connection)
-    await connection.run(`CREATE TABLE t AS SELECT ${columns.join(', ')} FROM read_parquet([${files.map(text).join(', ')}])`)
+    await connection.run(
+      `CREATE TABLE t AS SELECT ${columns.join(', ')} FROM read_parquet([${files.map(text).join(', ')}])`,
+    )
     return plain
   }
 

@@ -44,12 +44,17 @@ export async function runDemo(source: string, folder: string, events: DemoEvents
   const files = await during(events.onStep('copying the table'), () => copyTable(source, path))
   const plain = await during(events.onStep('reading the original rows'), () => PlainDuckdb.load(files))
   try {
-    const prepared = await during(events.onStep('writing the corrections'), () => prepare(plain, source, folder, path, files.length))
+    const prepared = await during(events.onStep('writing the corrections'), () =>
+      prepare(plain, source, folder, path, files.length),
+    )
     const { facts, corrections, sourceRows } = prepared
     await events.onPrepared(facts, corrections, sourceRows)
     const { finished, readVersions } = await race(path, corrections, events)
     const order = commitOrder(finished)
-    const rows = order.length < corrections.length ? undefined : await during(events.onStep('comparing row by row'), () => compare(plain, path, order))
+    const rows =
+      order.length < corrections.length
+        ? undefined
+        : await during(events.onStep('comparing row by row'), () => compare(plain, path, order))
     const checks = checksOf({ startVersion: facts.startVersion, readVersions, finished, rows })
     return { facts, corrections, sourceRows, finished, rows, checks }
   } finally {
@@ -74,7 +79,9 @@ async function copyTable(source: string, path: string): Promise<readonly string[
   await cp(source, path, { recursive: true, mode: constants.COPYFILE_FICLONE })
   const files = await (await DeltaTable.open(path)).files()
   if (files.some(({ deletedRows }) => deletedRows > 0)) {
-    throw new UsageError(`${source} has deletion vectors, and the demo reads its original files without them; take another table`)
+    throw new UsageError(
+      `${source} has deletion vectors, and the demo reads its original files without them; take another table`,
+    )
   }
   return files.map((file) => resolve(path, file.path))
 }
@@ -84,7 +91,9 @@ async function prepare(plain: PlainDuckdb, source: string, folder: string, path:
   await table.enableDeletionVectors()
   const startVersion = await table.version()
   await mkdir(join(folder, 'corrections'), { recursive: true })
-  const corrections = planCorrections(await plain.counties(), (number) => join(folder, 'corrections', `${number}.parquet`))
+  const corrections = planCorrections(await plain.counties(), (number) =>
+    join(folder, 'corrections', `${number}.parquet`),
+  )
   const sourceRows: number[] = []
   for (const correction of corrections) sourceRows.push(await plain.writeSource(correction))
   const facts: Facts = { source, path, rows: await plain.rowCount(), files, startVersion }

@@ -17,7 +17,11 @@ export interface Facts {
 }
 
 export function openingText(facts: Facts, corrections: readonly Correction[], sourceRows: readonly number[]): string {
-  const rows = corrections.map((correction, i) => [`process ${correction.number}`, count(sourceRows[i] ?? 0), labelOf(correction)])
+  const rows = corrections.map((correction, i) => [
+    `process ${correction.number}`,
+    count(sourceRows[i] ?? 0),
+    labelOf(correction),
+  ])
   const columns = [{ title: 'MERGE of' }, { title: 'source rows', align: 'right' }, { title: 'county' }] as const
   return [
     `One table, ${corrections.length} processes, one version\n\n`,
@@ -35,7 +39,8 @@ export function barrierText(readVersions: readonly number[]): string {
 
 export function finishedText(finished: Finished, byVersion: ReadonlyMap<number, Committed>): string {
   const { correction, pid } = finished
-  if (finished.kind === 'failed') return `          process ${correction.number} (pid ${pid}) FAILED: ${finished.error.code}: ${finished.error.message}\n`
+  if (finished.kind === 'failed')
+    return `          process ${correction.number} (pid ${pid}) FAILED: ${finished.error.code}: ${finished.error.message}\n`
   const { result, committedMs } = finished
   const puts = result.attempts === 1 ? '' : `, ${plural(result.attempts, 'put')}`
   const reruns = result.reruns === 0 ? '' : `, ${plural(result.reruns, 're-run')}`
@@ -50,7 +55,11 @@ function winnersText(winners: readonly WinnerReport[], byVersion: ReadonlyMap<nu
     const key = `${winner.rung} ${rungText(winner.rung)}${winner.found.length === 0 ? '' : `: ${winner.found.join(', ')}`}`
     groups.set(key, [...(groups.get(key) ?? []), winner])
   }
-  return [...groups].map(([what, group]) => `            after ${group.map((winner) => nameOf(winner, byVersion)).join(', ')}: ${what}\n`).join('')
+  return [...groups]
+    .map(
+      ([what, group]) => `            after ${group.map((winner) => nameOf(winner, byVersion)).join(', ')}: ${what}\n`,
+    )
+    .join('')
 }
 
 function nameOf({ version }: WinnerReport, byVersion: ReadonlyMap<number, Committed>): string {
@@ -61,7 +70,10 @@ function nameOf({ version }: WinnerReport, byVersion: ReadonlyMap<number, Commit
 /** A row for each commit, a column for each that it found before it. */
 export function matrixText(finished: readonly Finished[]): string {
   const order = commitOrder(finished)
-  const columns = [{ title: 'what it found before it' }, ...order.slice(0, -1).map(({ result }) => ({ title: `v${result.version}` }))]
+  const columns = [
+    { title: 'what it found before it' },
+    ...order.slice(0, -1).map(({ result }) => ({ title: `v${result.version}` })),
+  ]
   const rows = order.map(({ correction, result }) => [
     `v${result.version}  process ${correction.number}`,
     ...order.slice(0, -1).map((winner) => rungOf(result.reconciled, winner.result.version)),
@@ -76,13 +88,21 @@ function rungOf(winners: readonly WinnerReport[], version: number): Rung | '' {
 }
 
 export function differencesText(rows: Comparison): string {
-  return rows.shown.map(({ side, row }) => `  ${side === 'missing' ? 'missing from the table' : 'should not be there'}: ${exactJson(row)}\n`).join('')
+  return rows.shown
+    .map(
+      ({ side, row }) =>
+        `  ${side === 'missing' ? 'missing from the table' : 'should not be there'}: ${exactJson(row)}\n`,
+    )
+    .join('')
 }
 
 export function verdictText(checks: readonly Check[], elapsedMs: number): string {
   const lines = checks.map(({ name, ok, detail }) => `${ok ? ' ok ' : 'FAIL'}  ${name}: ${detail}\n`)
   const failed = checks.filter(({ ok }) => !ok).length
-  const end = failed === 0 ? 'Verdict: as if one after another, and nothing was aborted.' : `Verdict: ${plural(failed, 'check')} failed.`
+  const end =
+    failed === 0
+      ? 'Verdict: as if one after another, and nothing was aborted.'
+      : `Verdict: ${plural(failed, 'check')} failed.`
   return `\n${lines.join('')}\n${end} (${(elapsedMs / 1000).toFixed(1)} s)\n`
 }
 

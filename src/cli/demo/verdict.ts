@@ -24,17 +24,30 @@ export function commitOrder(finished: readonly Finished[]): readonly Committed[]
 export function checksOf(outcome: Outcome): readonly Check[] {
   const { finished, rows } = outcome
   const committed = commitOrder(finished)
-  return [sameVersion(outcome), allCommitted(finished), oneAfterAnother(outcome, committed), noReruns(committed), oneRepaired(committed), sameRows(rows)]
+  return [
+    sameVersion(outcome),
+    allCommitted(finished),
+    oneAfterAnother(outcome, committed),
+    noReruns(committed),
+    oneRepaired(committed),
+    sameRows(rows),
+  ]
 }
 
 function sameVersion({ startVersion, readVersions }: Outcome): Check {
   const others = readVersions.filter((version) => version !== startVersion)
-  return { name: 'all processes read the same version', ok: others.length === 0, detail: `version ${[...new Set(readVersions)].join(', ')}` }
+  return {
+    name: 'all processes read the same version',
+    ok: others.length === 0,
+    detail: `version ${[...new Set(readVersions)].join(', ')}`,
+  }
 }
 
 function allCommitted(finished: readonly Finished[]): Check {
   const failed = finished.filter((one) => one.kind === 'failed')
-  const detail = failed.map(({ correction, error }) => `process ${correction.number}: ${error.code}: ${error.message}`).join('; ')
+  const detail = failed
+    .map(({ correction, error }) => `process ${correction.number}: ${error.code}: ${error.message}`)
+    .join('; ')
   return {
     name: 'every statement was applied',
     ok: failed.length === 0,
@@ -50,8 +63,13 @@ function oneAfterAnother({ startVersion }: Outcome, committed: readonly Committe
 
 function noReruns(committed: readonly Committed[]): Check {
   const six = committed.filter(({ correction }) => !correction.shared)
-  const bad = six.filter(({ result }) => result.reruns > 0 || result.reconciled.some(({ rung }) => rung === 'L2' || rung === 'L3'))
-  const detail = bad.length === 0 ? `${six.length} ran once` : `not so: ${bad.map(({ correction }) => `process ${correction.number}`).join(', ')}`
+  const bad = six.filter(
+    ({ result }) => result.reruns > 0 || result.reconciled.some(({ rung }) => rung === 'L2' || rung === 'L3'),
+  )
+  const detail =
+    bad.length === 0
+      ? `${six.length} ran once`
+      : `not so: ${bad.map(({ correction }) => `process ${correction.number}`).join(', ')}`
   return { name: 'disjoint corrections committed without a re-run or repair', ok: bad.length === 0, detail }
 }
 
@@ -61,7 +79,8 @@ function oneRepaired(committed: readonly Committed[]): Check {
   if (first === undefined || second === undefined) return { name, ok: false, detail: 'one of them did not commit' }
   const winner = second.result.reconciled.find(({ version }) => version === first.result.version)
   const ok = winner?.rung === 'L2' && first.result.reruns + second.result.reruns === 0
-  const what = winner === undefined ? 'the first is not among its winners' : `${winner.rung} (${winner.found.join(', ')})`
+  const what =
+    winner === undefined ? 'the first is not among its winners' : `${winner.rung} (${winner.found.join(', ')})`
   return { name, ok, detail: `process ${second.correction.number} after process ${first.correction.number}: ${what}` }
 }
 
@@ -70,5 +89,9 @@ function sameRows(rows: Comparison | undefined): Check {
   if (rows === undefined) return { name, ok: false, detail: 'not compared: a statement is missing' }
   const { differences, rowsCompared } = rows
   const compared = `${rowsCompared.toLocaleString('en-US')} rows compared`
-  return { name, ok: differences === 0, detail: differences === 0 ? `${compared}, all equal` : `${compared}, ${differences} differ` }
+  return {
+    name,
+    ok: differences === 0,
+    detail: differences === 0 ? `${compared}, all equal` : `${compared}, ${differences} differ`,
+  }
 }

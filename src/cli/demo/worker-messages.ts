@@ -14,5 +14,10 @@ export type FromWorker =
   /** The table is open and this version is what the statement will read. */
   | { readonly kind: 'ready'; readonly readVersion: number }
   /** Times in milliseconds since the epoch; all processes share one clock. */
-  | { readonly kind: 'committed'; readonly result: CommitResult; readonly startedMs: number; readonly committedMs: number }
+  | {
+      readonly kind: 'committed'
+      readonly result: CommitResult
+      readonly startedMs: number
+      readonly committedMs: number
+    }
   | { readonly kind: 'failed'; readonly error: ReportedError }

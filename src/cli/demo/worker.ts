@@ -22,7 +22,10 @@ function hear<Kind extends ToWorker['kind']>(kind: Kind): Promise<Extract<ToWork
   })
 }
 
-function isKind<Kind extends ToWorker['kind']>(message: ToWorker, kind: Kind): message is Extract<ToWorker, { kind: Kind }> {
+function isKind<Kind extends ToWorker['kind']>(
+  message: ToWorker,
+  kind: Kind,
+): message is Extract<ToWorker, { kind: Kind }> {
   return message.kind === kind
 }
 
