@@ -225,12 +225,6 @@ export const errorClasses = define({
     cause: 'A concurrent commit changed the protocol of the table.',
     cure: 'Run the statement again on the new protocol.',
   },
-  DELTA_CONCURRENT_TRANSACTION: {
-    kind: 'conflict',
-    retry: 'rerun',
-    cause: 'A concurrent commit wrote the same metadata domain.',
-    cure: 'Run the statement again.',
-  },
   DELTA_CONCURRENT_WRITE: {
     kind: 'conflict',
     retry: 'rerun',

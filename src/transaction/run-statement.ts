@@ -19,6 +19,7 @@ export async function runStatement(state: TransactionState, statement: Statement
   const number = state.executed.length
   const view = { snapshot: state.snapshot, wholeTable: () => state.filesFor(number, () => true) }
   const plan = await statement.plan(view)
+  requireRemovable(state, statement, plan)
   const footprint = new Footprint(plan.form)
   const executed: ExecutedStatement = { statement, plan, footprint, outputs: [], nextOrdinal: 0 }
   try {
@@ -33,6 +34,16 @@ export async function runStatement(state: TransactionState, statement: Statement
   }
   state.executed.push(executed)
   return executed
+}
+
+/** Decided by what the statement may do, not by what it finds, so that whether it is allowed does not hang on the rows there. */
+function requireRemovable(state: TransactionState, statement: Statement, plan: StatementPlan): void {
+  if (!state.snapshot.properties.appendOnly || !plan.form.clauses.some(({ removes }) => removes)) return
+  throw failure(
+    'DELTA_CANNOT_MODIFY_APPEND_ONLY',
+    `${statement.operation} may remove rows, and the table is append-only: append, or unset delta.appendOnly`,
+    { details: { operation: statement.operation } },
+  )
 }
 
 async function findAll(
