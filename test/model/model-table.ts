@@ -4,6 +4,7 @@ import { hyparquetReader } from '../../src/adapters/parquet/hyparquet-reader.ts'
 import { memoryStore } from '../../src/adapters/memory-store/memory-store.ts'
 import type { Environment } from '../../src/ports/environment.ts'
 import type { ObjectEntry, ObjectStore } from '../../src/ports/object-store.ts'
+import type { DataPlane } from '../../src/relation/data-plane.ts'
 import { createTable } from '../../src/table/create.ts'
 import { DeltaTable } from '../../src/table/delta-table.ts'
 import type { ConflictOptions } from '../../src/table/options.ts'
@@ -27,14 +28,18 @@ const environment: Environment = {
   random: () => 0,
 }
 
-export function openOn(store: ObjectStore, options: ConflictOptions = {}): DeltaTable {
-  return new DeltaTable(tableParts({ store, parquet, checkpoints, environment, plane: async () => plane }), options)
+export function openOn(store: ObjectStore, options: ConflictOptions = {}, on: DataPlane = plane): DeltaTable {
+  return new DeltaTable(tableParts({ store, parquet, checkpoints, environment, plane: async () => on }), options)
 }
 
 /** A table with the rows in one file or two; file A begins with a row deleted long ago. */
-export async function baseTable({ a, b }: ModelTable, properties: Readonly<Record<string, string>>): Promise<ObjectStore> {
-  const store = memoryStore()
-  const parts = tableParts({ store, parquet, checkpoints, environment, plane: async () => plane })
+export async function baseTable(
+  { a, b }: ModelTable,
+  properties: Readonly<Record<string, string>>,
+  on: { readonly plane?: DataPlane; readonly store?: ObjectStore | undefined } = {},
+): Promise<ObjectStore> {
+  const store = on.store ?? memoryStore()
+  const parts = tableParts({ store, parquet, checkpoints, environment, plane: async () => on.plane ?? plane })
   await createTable(parts.log, environment, { schema: { k: 'integer', v: 'integer' }, properties: { 'delta.checkpointInterval': '1000', ...properties } })
   const table = new DeltaTable(parts)
   await table.append(asObjects([[7, 7], ...a]))
@@ -82,9 +87,9 @@ export function fork(base: ObjectStore): ObjectStore {
 
 const asObjects = (rows: readonly ModelRow[]) => rows.map(([k, v]) => ({ k, v }))
 
-export async function rowsOf(table: DeltaTable): Promise<ModelRow[]> {
+export async function rowsOf(table: DeltaTable, version?: number): Promise<ModelRow[]> {
   const rows: ModelRow[] = []
-  for await (const { k, v } of table.rows()) rows.push([k as number | null, v as number | null])
+  for await (const { k, v } of table.rows({ version })) rows.push([k as number | null, v as number | null])
   return rows
 }
 
