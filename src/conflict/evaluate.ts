@@ -26,8 +26,13 @@ export interface Effects {
   addedRow: boolean
   /** Rows now removed that were not before. */
   newRemovals: number
-  /** Files of rows behind the effects, for the explanation. */
-  readonly files: Set<number>
+  /** The first target row behind each kind of effect, for the explanation. */
+  readonly causes: { sameRow?: TargetRow; removedRow?: TargetRow; addedRow?: TargetRow }
+}
+
+export interface TargetRow {
+  readonly file: number
+  readonly position: number
 }
 
 export interface StatementChange {
@@ -49,9 +54,9 @@ export function carryFootprint(footprint: Footprint, change: StatementChange): C
     removedRow: false,
     addedRow: false,
     newRemovals: 0,
-    files: new Set(),
+    causes: {},
   }
-  const touched = new Map<number, number>()
+  const touched: Touched = new Map()
   withdrawGone(footprint, change.removed, effects, touched)
   if (change.found !== undefined) {
     const clash = severalActs(footprint, change.found)
@@ -62,12 +67,15 @@ export function carryFootprint(footprint: Footprint, change: StatementChange): C
   return { kind: 'carried', effects }
 }
 
+/** The match count each source row concerned had, and the target row that changed it. */
+type Touched = Map<number, { readonly before: number; readonly cause: TargetRow }>
+
 /** Withdraws what was done because of rows that are gone. `touched` gets the old match count of every source row concerned. */
 function withdrawGone(
   footprint: Footprint,
   removed: ReadonlyMap<number, ChangedRows>,
   effects: Effects,
-  touched: Map<number, number>,
+  touched: Touched,
 ): void {
   if (removed.size === 0) return
   for (const [file, rows] of removed) {
@@ -79,52 +87,56 @@ function withdrawGone(
   for (let entry = 0; entry < acts.length; entry++) {
     if (!acts.isLive(entry) || !gone(acts.file(entry), acts.position(entry))) continue
     const source = acts.source(entry)
+    const cause = { file: acts.file(entry), position: acts.position(entry) }
     if (footprint.emits(entry)) {
       effects.withdrawn.push({ kind: 'act', entry })
-      if (footprint.removes(entry)) effects.sameRow = true
-      else effects.removedRow = true
-      effects.files.add(acts.file(entry))
+      note(effects, footprint.removes(entry) ? 'sameRow' : 'removedRow', cause)
     }
     footprint.withdraw(entry)
-    changeCount(footprint, source, -1, touched)
+    changeCount(footprint, source, -1, touched, cause)
   }
 }
 
-function actOnAdded(footprint: Footprint, found: Found, effects: Effects, touched: Map<number, number>): void {
+function note(effects: Effects, kind: keyof Effects['causes'], cause: TargetRow): void {
+  effects[kind] = true
+  effects.causes[kind] ??= cause
+}
+
+function actOnAdded(footprint: Footprint, found: Found, effects: Effects, touched: Touched): void {
   footprint.acts.reserve(found.rowCount)
   for (let row = 0; row < found.rowCount; row++) {
     const file = found.file[row] ?? none
     const source = found.source[row] ?? none
     // An image equal to its row is no change, so the row is only matched.
     const clause = found.equal[row] === true ? none : (found.clause[row] ?? none)
-    const entry = footprint.record(file, found.position[row] ?? none, source, clause)
-    changeCount(footprint, source, 1, touched)
+    const cause = { file, position: found.position[row] ?? none }
+    const entry = footprint.record(file, cause.position, source, clause)
+    changeCount(footprint, source, 1, touched, cause)
     if (clause === none) continue
-    effects.addedRow = true
-    effects.files.add(file)
+    note(effects, 'addedRow', cause)
     if (footprint.removes(entry)) effects.newRemovals++
     if (footprint.emits(entry)) effects.fresh.push({ kind: 'act', entry })
   }
 }
 
-function redecideInserts(footprint: Footprint, touched: ReadonlyMap<number, number>, effects: Effects): void {
-  for (const [source, before] of touched) {
+function redecideInserts(footprint: Footprint, touched: Touched, effects: Effects): void {
+  for (const [source, { before, cause }] of touched) {
     const now = footprint.matchCounts[source] ?? 0
     if ((footprint.insertClauses[source] ?? none) === none || (before === 0) === (now === 0)) continue
     if (now === 0) {
       effects.fresh.push({ kind: 'insert', source })
-      effects.removedRow = true
+      note(effects, 'removedRow', cause)
     } else {
       effects.withdrawn.push({ kind: 'insert', source })
-      effects.addedRow = true
+      note(effects, 'addedRow', cause)
     }
   }
 }
 
-function changeCount(footprint: Footprint, source: number, by: number, touched: Map<number, number>): void {
+function changeCount(footprint: Footprint, source: number, by: number, touched: Touched, cause: TargetRow): void {
   if (source === none || footprint.matchCounts.length === 0) return
   const count = footprint.matchCounts[source] ?? 0
-  if (!touched.has(source)) touched.set(source, count)
+  if (!touched.has(source)) touched.set(source, { before: count, cause })
   footprint.matchCounts[source] = count + by
 }
 

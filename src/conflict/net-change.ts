@@ -6,6 +6,7 @@
  * gained; a path that went lost its live rows; a path that came brought its live rows. Commits that only rearrange rows (every action
  * has dataChange false, live rows in and out are equal in number) stand alone, so that what they moved is never taken for a change.
  */
+import { must } from '../base/assert.ts'
 import type { Commit } from '../log/table-log.ts'
 import type { AddFile, RemoveFile } from '../protocol/actions.ts'
 import { deletionVectorId } from '../protocol/deletion-vector.ts'
@@ -24,6 +25,8 @@ export interface TouchedFile {
   readonly after: AddFile | undefined
   /** The winner that touched it last. */
   readonly winner: Winner
+  /** Every winner that touched it, in log order, with the entry it left. */
+  readonly steps: readonly { readonly winner: Winner; readonly after: AddFile | undefined }[]
   /** Rows of blind appends that WriteSerializable leaves out while they live. */
   readonly leftOut: boolean
 }
@@ -117,7 +120,7 @@ class Overlay implements FileStates {
 function net(kind: NetChange['kind'], state: Overlay, commits: readonly Commit[], options: NetOptions): NetChange {
   const winners: Winner[] = []
   const first = new Map<string, AddFile | undefined>()
-  const last = new Map<string, Winner>()
+  const steps = new Map<string, { winner: Winner; after: AddFile | undefined }[]>()
   const leftOut = new Set<string>()
   for (const commit of commits) {
     const winner = winnerOf(commit)
@@ -129,13 +132,17 @@ function net(kind: NetChange['kind'], state: Overlay, commits: readonly Commit[]
     }
     for (const path of state.apply(commit)) {
       if (!first.has(path)) first.set(path, before.get(path))
-      last.set(path, winner)
+      const taken = steps.get(path) ?? []
+      steps.set(path, taken)
+      // A path that a commit removes and adds again is one step.
+      if (taken.at(-1)?.winner !== winner) taken.push({ winner, after: state.get(path) })
       if (options.leaveOutBlindAppends && winner.isBlindAppend) leftOut.add(path)
     }
   }
   const touched = new Map<string, TouchedFile>()
-  for (const [path, winner] of last) {
-    const change = { before: first.get(path), after: state.get(path), winner, leftOut: leftOut.has(path) }
+  for (const [path, taken] of steps) {
+    const { winner } = must(taken.at(-1), 'a touched path has a step')
+    const change = { before: first.get(path), after: state.get(path), winner, steps: taken, leftOut: leftOut.has(path) }
     if (change.before !== undefined || change.after !== undefined) touched.set(path, change)
   }
   return { kind, winners, touched }

@@ -14,7 +14,7 @@ import type { Effects, StatementChange } from './evaluate.ts'
 import { carryFootprint } from './evaluate.ts'
 import type { AddedRows, ChangedRows, Evidence, OwnChange } from './evidence.ts'
 import type { Footprint } from './footprint.ts'
-import type { NetChange, TouchedFile, Winner } from './net-change.ts'
+import type { NetChange, Winner } from './net-change.ts'
 import type { Finding, FindingKind, Rung, Verdict, WinnerReport } from './verdict.ts'
 import { filesShown } from './verdict.ts'
 
@@ -91,8 +91,11 @@ async function judgeStatement(
   strict: boolean,
 ): Promise<Step> {
   if (input.asksWholeTable(statement) && change.touched.size > 0 && !(await input.evidence.answersHold(statement))) {
-    const [path, touched] = must([...change.touched][0], 'a touched file')
-    return refuse('added files', touched.winner, [path], 'a question over the whole table has another answer now')
+    const files = [...change.touched]
+    const removal = files.find(([, { before }]) => before !== undefined)
+    const [path, touched] = must(removal ?? files[0], 'a touched file')
+    const kind = removal === undefined ? 'added files' : 'removed rows'
+    return refuse(kind, touched.winner, [path], 'a question over the whole table has another answer now')
   }
   const gone = await removedBy(input, statement, footprint, change)
   if (gone.kind === 'refused') return gone
@@ -103,8 +106,9 @@ async function judgeStatement(
   if (added.length > 0 && found === undefined) {
     return refuse('added files', came.winner, namesOf(added), 'the added rows could not be evaluated within the budget')
   }
-  for (const file of came.files) ledger.note(winnerOfPath(change, file.path), 'L1')
-  for (const path of gone.paths) ledger.note(winnerOfPath(change, path), 'L1')
+  for (const path of [...came.files.map((file) => file.path), ...gone.paths]) {
+    for (const { winner } of change.touched.get(path)?.steps ?? []) ledger.note(winner, 'L1')
+  }
   const statementChange: StatementChange = { removed: new Map([...gone.rows, ...own.removed]), found }
   const carried = carryFootprint(footprint, statementChange)
   if (carried.kind === 'cardinality') {
@@ -185,8 +189,7 @@ async function compare(
   const touchedAnything = effects.sameRow || effects.removedRow || effects.addedRow
   if (!touchedAnything && effects.newRemovals === 0) return nothing
   const reason = primaryFinding(effects)
-  const path = blamed(reason, context)
-  const winner = winnerOfPath(change, path)
+  const { path, winner } = await blamed(input, change, effects, reason, context)
   if (context.strict) return refuse(reason, winner, [path], 'a transaction of several statements read rows that changed')
   if (effects.newRemovals === 0 && effects.withdrawn.length === effects.fresh.length) {
     const pairs = await input.evidence.pairEqual(statement, effects.withdrawn, effects.fresh)
@@ -201,13 +204,34 @@ async function compare(
 
 function primaryFinding(effects: Effects): FindingKind {
   if (effects.sameRow) return 'same row'
+  // Where rows came back under another path, as after a rewrite, more withdrawn than emitted says that some did not.
+  const areFewer = effects.newRemovals === 0 && effects.withdrawn.length > effects.fresh.length
+  if (effects.removedRow && areFewer) return 'removed rows'
   return effects.addedRow ? 'added files' : 'removed rows'
 }
 
-function blamed(reason: FindingKind, context: CompareContext): string {
-  const added = context.added[0]?.path
-  const gone = context.gone[0]
-  return (reason === 'added files' ? (added ?? gone) : (gone ?? added)) ?? ''
+const causeOf = { 'same row': 'sameRow', 'removed rows': 'removedRow', 'added files': 'addedRow' } as const
+
+/** The file and the winner to lay a finding to: the one that removed or brought the first row behind it. */
+async function blamed(
+  input: ReconcileInput,
+  change: NetChange,
+  effects: Effects,
+  reason: FindingKind,
+  { added, gone }: CompareContext,
+): Promise<{ path: string; winner: Winner }> {
+  const cause = reason in causeOf ? effects.causes[causeOf[reason as keyof typeof causeOf]] : undefined
+  const paths = [...added.map((file) => file.path), ...gone]
+  const path = paths.find((candidate) => input.evidence.fileId(candidate) === cause?.file) ?? paths[0] ?? ''
+  const touched = change.touched.get(path)
+  const winner = touched?.winner ?? must(change.winners.at(-1), 'a change has a winner')
+  if (touched === undefined || cause === undefined || touched.steps.length < 2) return { path, winner }
+  if (touched.before === undefined) return { path, winner: touched.steps[0]?.winner ?? winner }
+  for (const step of touched.steps) {
+    const left = await input.evidence.removedRows({ ...touched, after: step.after })
+    if (left === 'all' || left?.has(cause.position) === true) return { path, winner: step.winner }
+  }
+  return { path, winner }
 }
 
 function sentence(reason: FindingKind): string {
@@ -245,11 +269,6 @@ function refuse(kind: FindingKind, winner: Winner, files: readonly string[], why
 
 function namesOf(added: readonly AddedRows[]): string[] {
   return added.map((file) => file.path)
-}
-
-function winnerOfPath(change: NetChange, path: string): Winner {
-  const touched: TouchedFile | undefined = change.touched.get(path)
-  return touched?.winner ?? must(change.winners.at(-1), 'a change has a winner')
 }
 
 /** How each winner was settled: the highest rung it needed, and what was found. */

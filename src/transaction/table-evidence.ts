@@ -10,6 +10,7 @@ import { noPositions, rowPositions } from '../protocol/row-positions.ts'
 import type { RunOptions } from '../relation/data-plane.ts'
 import type { ScanFile } from '../relation/tree.ts'
 import { must } from '../base/assert.ts'
+import { BraidlakeError } from '../base/errors.ts'
 import type { TransactionSettings } from './context.ts'
 import { emission } from './plan.ts'
 import { collectFound } from './run-statement.ts'
@@ -47,6 +48,10 @@ export class TableEvidence implements Evidence {
   }
 
   async removedRows(change: TouchedFile): Promise<ChangedRows | undefined> {
+    return provenOrNot(() => this.#removedRows(change))
+  }
+
+  async #removedRows(change: TouchedFile): Promise<ChangedRows | undefined> {
     if (change.after === undefined) return 'all'
     const before = await this.#vector(change.before?.deletionVector)
     const after = await this.#vector(change.after.deletionVector)
@@ -55,6 +60,10 @@ export class TableEvidence implements Evidence {
   }
 
   async find(statement: number, files: readonly AddedRows[]): Promise<Found | undefined> {
+    return provenOrNot(() => this.#find(statement, files))
+  }
+
+  async #find(statement: number, files: readonly AddedRows[]): Promise<Found | undefined> {
     const bytes = files.reduce((sum, file) => sum + (file.add?.size ?? 0), 0)
     if (bytes > this.#settings.valueBudgetBytes) return undefined
     const hidden = this.#state.removedBefore(statement)
@@ -68,6 +77,14 @@ export class TableEvidence implements Evidence {
   }
 
   async pairEqual(
+    statement: number,
+    withdrawn: readonly Emission[],
+    fresh: readonly Emission[],
+  ): Promise<readonly number[] | undefined> {
+    return provenOrNot(() => this.#pairEqual(statement, withdrawn, fresh))
+  }
+
+  async #pairEqual(
     statement: number,
     withdrawn: readonly Emission[],
     fresh: readonly Emission[],
@@ -90,6 +107,15 @@ export class TableEvidence implements Evidence {
   }
 
   async applyRepair(
+    statement: number,
+    withdrawn: readonly Emission[],
+    fresh: readonly Emission[],
+  ): Promise<OwnChange | undefined> {
+    // A repaired row may break a constraint: the statement, run again, raises that for the state that is really there.
+    return provenOrNot(() => this.#applyRepair(statement, withdrawn, fresh))
+  }
+
+  async #applyRepair(
     statement: number,
     withdrawn: readonly Emission[],
     fresh: readonly Emission[],
@@ -172,6 +198,16 @@ export class TableEvidence implements Evidence {
       }
     }
     return keys
+  }
+}
+
+/** A failure to prove is no failure of the statement: it goes down the ladder. A cancelled call stays cancelled. */
+async function provenOrNot<T>(prove: () => Promise<T | undefined>): Promise<T | undefined> {
+  try {
+    return await prove()
+  } catch (error) {
+    if (error instanceof BraidlakeError && error.code !== 'CANCELLED') return undefined
+    throw error
   }
 }
 
