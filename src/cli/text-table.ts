@@ -53,7 +53,7 @@ function shown(text: string, { whole }: TextColumn): string {
 
 /** `1,111,930` */
 export function count(value: number | bigint): string {
-  return value.toLocaleString('en-US')
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
 export function bytes(value: number): string {

@@ -3,6 +3,7 @@
  * A running query holds a thread of libuv's pool of four; more than three at once would starve file reads, so a semaphore stands before
  * every step. A connection carries one statement at a time; an open stream keeps its connection but not its turn.
  */
+import { createRequire } from 'node:module'
 import { cpus, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBInstance, DuckDBResult, DuckDBValue } from '@duckdb/node-api'
@@ -156,8 +157,14 @@ interface Shared {
 
 const instances = new Map<string, Shared>()
 
+/** The package is CommonJS: imported, its text would be searched for export names first, which takes longer than loading it. */
+function load(): DuckdbApi {
+  const api: DuckdbApi = createRequire(import.meta.url)('@duckdb/node-api')
+  return api
+}
+
 async function start(settings: EngineSettings) {
-  const api = await import('@duckdb/node-api')
+  const api = load()
   const instance = await api.DuckDBInstance.create(':memory:', {
     memory_limit: `${Math.max(64, Math.floor(settings.memoryLimitBytes / 2 ** 20))}MiB`,
     threads: String(settings.threads),
