@@ -10,6 +10,7 @@ import { DeltaTable } from '../../src/table/delta-table.ts'
 import type { ConflictOptions } from '../../src/table/options.ts'
 import { tableParts } from '../../src/table/parts.ts'
 import type { TableTransaction } from '../../src/table/table-transaction.ts'
+import type { TableParts } from '../../src/transaction/context.ts'
 import { memoryPlane } from '../../src/testing/memory-plane/memory-plane.ts'
 import { selectOf, whereOf } from './grammar.ts'
 import type { ModelTable } from './grammar.ts'
@@ -28,8 +29,12 @@ const environment: Environment = {
   random: () => 0,
 }
 
+export function partsOn(store: ObjectStore, on: DataPlane = plane): TableParts {
+  return tableParts({ store, parquet, checkpoints, environment, plane: async () => on })
+}
+
 export function openOn(store: ObjectStore, options: ConflictOptions = {}, on: DataPlane = plane): DeltaTable {
-  return new DeltaTable(tableParts({ store, parquet, checkpoints, environment, plane: async () => on }), options)
+  return new DeltaTable(partsOn(store, on), options)
 }
 
 /** A table with the rows in one file or two; file A begins with a row deleted long ago. */
@@ -39,8 +44,11 @@ export async function baseTable(
   on: { readonly plane?: DataPlane; readonly store?: ObjectStore | undefined } = {},
 ): Promise<ObjectStore> {
   const store = on.store ?? memoryStore()
-  const parts = tableParts({ store, parquet, checkpoints, environment, plane: async () => on.plane ?? plane })
-  await createTable(parts.log, environment, { schema: { k: 'integer', v: 'integer' }, properties: { 'delta.checkpointInterval': '1000', ...properties } })
+  const parts = partsOn(store, on.plane)
+  await createTable(parts.log, environment, {
+    schema: { k: 'integer', v: 'integer' },
+    properties: { 'delta.checkpointInterval': '1000', ...properties },
+  })
   const table = new DeltaTable(parts)
   await table.append(asObjects([[7, 7], ...a]))
   await table.delete('k = 7')
@@ -72,7 +80,9 @@ export function fork(base: ObjectStore): ObjectStore {
     },
     list: async (prefix, options) => {
       const after = options?.after ?? ''
-      const mine = [...own].filter(([path]) => path.startsWith(prefix) && path > after).map(([path, bytes]) => entry(path, bytes))
+      const mine = [...own]
+        .filter(([path]) => path.startsWith(prefix) && path > after)
+        .map(([path, bytes]) => entry(path, bytes))
       return [...(await base.list(prefix, options)), ...mine].sort((x, y) => (x.path < y.path ? -1 : 1))
     },
     sync: async () => {},
@@ -96,7 +106,8 @@ export async function rowsOf(table: DeltaTable, version?: number): Promise<Model
 /** What both a table and a transaction can do. */
 type Target = Pick<TableTransaction, 'append' | 'delete' | 'update' | 'merge'>
 
-const setList = (assigns: Exclude<Clause['action'], 'delete'>) => Object.fromEntries(assigns.map(({ column, value }) => [column, value.sql]))
+const setList = (assigns: Exclude<Clause['action'], 'delete'>) =>
+  Object.fromEntries(assigns.map(({ column, value }) => [column, value.sql]))
 
 export async function applyTo(target: Target, statement: ModelStatement): Promise<void> {
   switch (statement.kind) {
