@@ -3,7 +3,7 @@
  * column, append-only. Entries are never edited but for two marks: withdrawn, and where the emitted row lies.
  *
  * Invariant: entry i keeps its number for the life of the transaction; only live entries count.
- * Worst case: 18 bytes an entry, all in memory; a statement that meets more rows than memory holds belongs on another data plane.
+ * Worst case: 23 bytes an entry, all in memory; a statement that meets more rows than memory holds belongs on another data plane.
  */
 import { assert } from '../base/assert.ts'
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { hyparquetCheckpointWriter } from '../adapters/parquet/hyparquet-checkpoint-writer.ts'
 import { hyparquetReader } from '../adapters/parquet/hyparquet-reader.ts'
 import { memoryStore } from '../adapters/memory-store/memory-store.ts'
 import { systemEnvironment } from '../adapters/system-environment.ts'
@@ -10,7 +11,13 @@ import { memoryPlane } from '../testing/memory-plane/memory-plane.ts'
 async function appendOnlyTable(): Promise<DeltaTable> {
   const plane = memoryPlane()
   const environment = systemEnvironment()
-  const parts = tableParts({ store: memoryStore(), parquet: hyparquetReader(), environment, plane: async () => plane })
+  const parts = tableParts({
+    store: memoryStore(),
+    parquet: hyparquetReader(),
+    checkpoints: hyparquetCheckpointWriter(),
+    environment,
+    plane: async () => plane,
+  })
   await createTable(parts.log, environment, { schema: { k: 'long' }, properties: { 'delta.appendOnly': 'true' } })
   return new DeltaTable(parts)
 }

@@ -1,0 +1,4 @@
+const { DeltaTable, BraidlakeError } = require('braidlake')
+const { run } = require('./statements.cjs')
+
+void run({ DeltaTable, BraidlakeError })
