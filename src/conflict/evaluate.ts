@@ -11,6 +11,7 @@ import type { RowPositions } from '../protocol/row-positions.ts'
 import { none } from './act-log.ts'
 import type { ChangedRows, Emission, Found } from './evidence.ts'
 import type { Footprint } from './footprint.ts'
+import { RowsSeen } from './repeated-rows.ts'
 
 /** What carrying changed, before anything is written. */
 export interface Effects {
@@ -140,22 +141,27 @@ function changeCount(footprint: Footprint, source: number, by: number, touched: 
   footprint.matchCounts[source] = count + by
 }
 
-/** The first added row that several source rows want to change, if the statement forbids it. */
+/** The first row that several source rows want to change, if the statement forbids it. */
 export function severalActs(footprint: Footprint, found: Found): (CarryOutcome & { kind: 'cardinality' }) | undefined {
   if (footprint.form.kind !== 'merge' || footprint.form.allowsSeveralMatches) return undefined
-  const sources = new Map<number, Map<number, number[]>>()
+  const seen = new RowsSeen()
   for (let row = 0; row < found.rowCount; row++) {
     if ((found.clause[row] ?? none) === none || (found.source[row] ?? none) === none) continue
     const file = found.file[row] ?? none
     const position = found.position[row] ?? none
-    const rows = sources.get(file) ?? new Map<number, number[]>()
-    sources.set(file, rows)
-    const wanting = rows.get(position) ?? []
-    rows.set(position, wanting)
-    wanting.push(found.source[row] ?? none)
-    if (wanting.length > 1) return { kind: 'cardinality', file, position, sources: wanting }
+    if (seen.add(file, position)) return { kind: 'cardinality', file, position, sources: actingSources(found, file, position) }
   }
   return undefined
+}
+
+function actingSources(found: Found, file: number, position: number): number[] {
+  const sources: number[] = []
+  for (let row = 0; row < found.rowCount; row++) {
+    const source = found.source[row] ?? none
+    const acts = (found.clause[row] ?? none) !== none && source !== none
+    if (acts && found.file[row] === file && found.position[row] === position) sources.push(source)
+  }
+  return sources
 }
 
 /** Below this a set of positions is spread into bits: one load a test instead of a search. Positions; 8 MiB of bits. */

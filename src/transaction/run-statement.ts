@@ -8,7 +8,7 @@ import type { Found } from '../conflict/evidence.ts'
 import { Footprint } from '../conflict/footprint.ts'
 import { severalActs } from '../conflict/evaluate.ts'
 import type { Datum } from '../protocol/datum.ts'
-import { allPositions, rowPositions } from '../protocol/row-positions.ts'
+import { type RowPositions, allPositions, rowPositions } from '../protocol/row-positions.ts'
 import type { RunOptions } from '../relation/data-plane.ts'
 import type { ScanFile } from '../relation/tree.ts'
 import { type StatementPlan, found as foundColumns, type Statement } from './plan.ts'
@@ -122,7 +122,8 @@ export async function collectFound(
   const plane = await state.parts.plane()
   const relation = plan.find(files, withEqual)
   const order = plane.columnsOf(relation).map((column) => column.name)
-  const deleted = new Map(files.map((file) => [file.id, file.deleted]))
+  const deleted: (RowPositions | undefined)[] = []
+  for (const file of files) deleted[file.id] = file.deleted
   const rows = new FoundRows()
   for await (const batch of plane.query(relation, options)) {
     const column = (name: string): ArrayLike<Datum> | undefined => batch.columns[order.indexOf(name)]
@@ -134,31 +135,44 @@ export async function collectFound(
     for (let row = 0; row < batch.rowCount; row++) {
       const id = Number(file?.[row])
       const at = Number(position?.[row])
-      if (deleted.get(id)?.has(at)) continue
+      if (deleted[id]?.has(at) === true) continue
       rows.push(id, at, Number(source?.[row] ?? none), Number(clause?.[row] ?? none), equal?.[row] === true)
     }
   }
   return rows
 }
 
-/** Found rows as growing lists. */
+/** Found rows as growing columns: 20 bytes a row. */
 class FoundRows implements Found {
-  readonly file: number[] = []
-  readonly position: number[] = []
-  readonly source: number[] = []
-  readonly clause: number[] = []
+  rowCount = 0
+  file = new Int32Array(64)
+  position = new Float64Array(64)
+  source = new Int32Array(64)
+  clause = new Int32Array(64)
   readonly equal: boolean[] = []
 
-  get rowCount(): number {
-    return this.file.length
+  push(file: number, position: number, source: number, clause: number, equal: boolean): void {
+    const row = this.rowCount++
+    if (row === this.file.length) this.#grow(row * 2)
+    this.file[row] = file
+    this.position[row] = position
+    this.source[row] = source
+    this.clause[row] = clause
+    if (equal) this.equal[row] = true
   }
 
-  push(file: number, position: number, source: number, clause: number, equal: boolean): void {
-    this.file.push(file)
-    this.position.push(position)
-    this.source.push(source)
-    this.clause.push(clause)
-    if (equal) this.equal[this.file.length - 1] = true
+  #grow(capacity: number): void {
+    const longer = (from: Int32Array<ArrayBuffer>) => {
+      const to = new Int32Array(capacity)
+      to.set(from)
+      return to
+    }
+    const positions = new Float64Array(capacity)
+    positions.set(this.position)
+    this.position = positions
+    this.file = longer(this.file)
+    this.source = longer(this.source)
+    this.clause = longer(this.clause)
   }
 }
 

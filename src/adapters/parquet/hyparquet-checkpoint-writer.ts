@@ -15,6 +15,8 @@ function write(rows: readonly CheckpointRow[], columns: CheckpointColumns): Uint
       schema: parquetElements(fields),
       columnData: fields.map((field) => ({ name: field.name, data: rows.map((row) => fileValue(field, row[field.name])) })),
       createdBy: 'braidlake',
+      // No reader skips parts of a checkpoint by them, and they cost a tenth of its time.
+      statistics: false,
     }),
   )
 }
