@@ -240,3 +240,100 @@ describe('failing', () => {
     expect(json).toMatchObject({ formatVersion: 1, exitCode: 2, error: { code: 'USAGE' } })
   })
 })
+
+describe('racing', () => {
+  const setsStatus = (...more: string[]) => [
+    'update',
+    path,
+    '--set',
+    "status = 'ours'",
+    '--where',
+    'id = 1',
+    '--json',
+    ...more,
+  ]
+
+  /** Just before the first commit file is linked, another process changes the same row. */
+  function loseTheRace(): Readonly<Record<string, string>> {
+    const hook = join(folder, `race${count}.cjs`)
+    writeFileSync(
+      hook,
+      `const fs = require('fs')
+      const { syncBuiltinESMExports } = require('module')
+      const { execFileSync } = require('child_process')
+      const link = fs.linkSync
+      let lost = false
+      fs.linkSync = (from, to) => {
+        if (!lost && /\\d{20}\\.json$/.test(to)) {
+          lost = true
+          const args = [process.argv[1], 'update', process.argv[3], '--set', "status = 'theirs'", '--set', 'total = 1', '--where', 'id = 1']
+          execFileSync(process.execPath, args, { env: { ...process.env, NODE_OPTIONS: '' } })
+        }
+        return link(from, to)
+      }
+      syncBuiltinESMExports()`,
+    )
+    return { NODE_OPTIONS: `--require ${hook}` }
+  }
+
+  /** Storage neither confirms a commit nor lets it be read back. */
+  function loseTheAnswer(): Readonly<Record<string, string>> {
+    const hook = join(folder, `answer${count}.cjs`)
+    writeFileSync(
+      hook,
+      `const fs = require('fs')
+      const { syncBuiltinESMExports } = require('module')
+      const broken = () => Object.assign(new Error('input/output error'), { code: 'EIO', errno: -5, syscall: 'link' })
+      let silent = false
+      const commit = (path) => silent && /\\d{20}\\.json$/.test(String(path))
+      const link = fs.linkSync
+      fs.linkSync = (from, to) => {
+        if (!/\\d{20}\\.json$/.test(to)) return link(from, to)
+        silent = true
+        throw broken()
+      }
+      for (const name of ['openSync', 'readFileSync', 'statSync']) {
+        const real = fs[name]
+        fs[name] = (path, ...more) => { if (commit(path)) throw broken(); return real(path, ...more) }
+      }
+      for (const name of ['open', 'readFile', 'stat']) {
+        const real = fs.promises[name]
+        fs.promises[name] = async (path, ...more) => { if (commit(path)) throw broken(); return real(path, ...more) }
+      }
+      syncBuiltinESMExports()`,
+    )
+    return { NODE_OPTIONS: `--require ${hook}` }
+  }
+
+  test('another process changes the row first, abort asked for -> exit code 3, and the error names it', async () => {
+    const { code, stdout } = await braid(setsStatus('--on-conflict', 'abort'), folder, loseTheRace())
+    expect(JSON.parse(stdout)).toMatchObject({
+      exitCode: 3,
+      error: {
+        kind: 'conflict',
+        retry: 'rerun',
+        details: { found: 'same row', winnerVersion: 2, winnerOperation: 'UPDATE' },
+      },
+    })
+    expect(code).toBe(3)
+  })
+
+  test('another process changes the row first -> repaired, and both changes stand', async () => {
+    const { code, stdout } = await braid(setsStatus(), folder, loseTheRace())
+    expect(JSON.parse(stdout)).toMatchObject({
+      result: { version: 3, attempts: 2, reruns: 0, reconciled: [{ version: 2, rung: 'L2', found: ['same row'] }] },
+    })
+    expect(code).toBe(0)
+    const row = await (await DeltaTable.open(path)).query('SELECT status, total FROM t WHERE id = 1')
+    expect(await row.toArray()).toEqual([{ status: 'ours', total: '1.00' }])
+  })
+
+  test('storage does not answer -> exit code 4, with what is needed to look the commit up', async () => {
+    const { code, stdout } = await braid(setsStatus(), folder, loseTheAnswer())
+    expect(JSON.parse(stdout)).toMatchObject({
+      exitCode: 4,
+      error: { code: 'COMMIT_OUTCOME_UNKNOWN', details: { version: 2, txnId: expect.any(String) as string } },
+    })
+    expect(code).toBe(4)
+  })
+})
