@@ -55,7 +55,8 @@ async function pair(
     if (done.reconciled.some((report) => report.rung === 'L2')) counts.repaired++
   } catch (error) {
     if (wanted === cardinality && isCardinality(error)) return undefined
-    if (!(error instanceof BraidlakeError) || error.kind !== 'conflict' || options.onConflict !== 'abort') return `commit: ${String(error)}`
+    if (!(error instanceof BraidlakeError) || error.kind !== 'conflict' || options.onConflict !== 'abort')
+      return `commit: ${String(error)}`
     counts.refused++
     const changed = bag(afterWinner) !== bag(before)
     if (!changed) counts.needless++
@@ -82,28 +83,42 @@ test.each([
     name: 'repair, every switch off',
     options: {
       onConflict: 'repair',
-      reconcile: { statistics: false, values: false, removedRows: false, mergeKeys: false, sameFile: false, relocation: false },
+      reconcile: {
+        statistics: false,
+        values: false,
+        removedRows: false,
+        mergeKeys: false,
+        sameFile: false,
+        relocation: false,
+      },
     },
     vectors: 'true',
     every: 397,
   },
-] as const)('every pair: $name -> the rows of log order', async ({ options, vectors, every }) => {
-  const counts: Counts = { pairs: 0, right: 0, repaired: 0, reruns: 0, refused: 0, needless: 0 }
-  const wrong: string[] = []
-  const step = full ? 1 : every
-  let number = seed % step
-  for (const table of all) {
-    const base = await baseTable(table, { 'delta.enableDeletionVectors': vectors })
-    const before = [...table.a, ...table.b]
-    for (const winner of statements) {
-      for (const loser of statements) {
-        if (number++ % step !== 0) continue
-        const fault = await pair(base, before, winner, loser, options, counts)
-        if (fault !== undefined) wrong.push(`{${bag(table.a)} | ${bag(table.b)}}\n  winner ${text(winner)}\n  loser ${text(loser)}\n  ${fault}`)
-        if (wrong.length >= 20) break
+] as const)(
+  'every pair: $name -> the rows of log order',
+  async ({ options, vectors, every }) => {
+    const counts: Counts = { pairs: 0, right: 0, repaired: 0, reruns: 0, refused: 0, needless: 0 }
+    const wrong: string[] = []
+    const step = full ? 1 : every
+    let number = seed % step
+    for (const table of all) {
+      const base = await baseTable(table, { 'delta.enableDeletionVectors': vectors })
+      const before = [...table.a, ...table.b]
+      for (const winner of statements) {
+        for (const loser of statements) {
+          if (number++ % step !== 0) continue
+          const fault = await pair(base, before, winner, loser, options, counts)
+          if (fault !== undefined)
+            wrong.push(
+              `{${bag(table.a)} | ${bag(table.b)}}\n  winner ${text(winner)}\n  loser ${text(loser)}\n  ${fault}`,
+            )
+          if (wrong.length >= 20) break
+        }
       }
     }
-  }
-  console.log(JSON.stringify({ seed, step, ...counts, wrong: wrong.length }))
-  expect(wrong.slice(0, 5).join('\n')).toBe('')
-}, full ? 3_600_000 : 120_000)
+    console.log(JSON.stringify({ seed, step, ...counts, wrong: wrong.length }))
+    expect(wrong.slice(0, 5).join('\n')).toBe('')
+  },
+  full ? 3_600_000 : 120_000,
+)

@@ -5,7 +5,10 @@ type Value = number | null
 
 const column = (name: 'k' | 'v'): Text<Value> => ({ sql: name, of: (t) => t[name === 'k' ? 0 : 1] })
 const sourceColumn = (name: 'k' | 'v'): Text<Value> => ({ sql: `s.${name}`, of: (_t, s) => s[name === 'k' ? 0 : 1] })
-const number = (value: Value): Text<Value> => ({ sql: value === null ? 'CAST(NULL AS INT)' : String(value), of: () => value })
+const number = (value: Value): Text<Value> => ({
+  sql: value === null ? 'CAST(NULL AS INT)' : String(value),
+  of: () => value,
+})
 const minus = (from: number, name: 'k' | 'v'): Text<Value> => ({
   sql: `${from} - ${name}`,
   of: (t, s) => {
@@ -22,7 +25,10 @@ const equals = (left: Text<Value>, value: number): Text<Truth> => ({
     return found === null ? null : found === value
   },
 })
-const isNull = (name: 'k' | 'v'): Text<Truth> => ({ sql: `${name} IS NULL`, of: (t, s) => column(name).of(t, s) === null })
+const isNull = (name: 'k' | 'v'): Text<Truth> => ({
+  sql: `${name} IS NULL`,
+  of: (t, s) => column(name).of(t, s) === null,
+})
 const both = (a: Text<Truth>, b: Text<Truth>): Text<Truth> => ({
   sql: `${a.sql} AND ${b.sql}`,
   of: (t, s) => {
@@ -41,13 +47,24 @@ const greater = (left: Text<Value>, right: Text<Value>): Text<Truth> => ({
 
 const k = column('k')
 const v = column('v')
-const set = (...pairs: readonly (readonly ['k' | 'v', Text<Value>])[]): Assign[] => pairs.map(([name, value]) => ({ column: name, value }))
+const set = (...pairs: readonly (readonly ['k' | 'v', Text<Value>])[]): Assign[] =>
+  pairs.map(([name, value]) => ({ column: name, value }))
 
 const del = (where: Text<Truth>, exists?: Text<Truth>): ModelStatement => ({ kind: 'delete', where, exists })
-const upd = (assigns: readonly Assign[], where: Text<Truth>): ModelStatement => ({ kind: 'update', set: assigns, where })
+const upd = (assigns: readonly Assign[], where: Text<Truth>): ModelStatement => ({
+  kind: 'update',
+  set: assigns,
+  where,
+})
 const ins = (...rows: readonly ModelRow[]): ModelStatement => ({ kind: 'insert', rows })
 
-const deletes = [del(always), del(equals(k, 1)), del(equals(v, 1)), del(both(equals(k, 1), equals(v, 0))), del(isNull('k'))]
+const deletes = [
+  del(always),
+  del(equals(k, 1)),
+  del(equals(v, 1)),
+  del(both(equals(k, 1), equals(v, 0))),
+  del(isNull('k')),
+]
 const updates = [
   upd(set(['v', number(1)]), equals(k, 1)),
   upd(set(['v', number(0)]), equals(v, 1)),
@@ -115,7 +132,11 @@ const templates: readonly Template[] = [
   { matched: [when(undefined, set(['k', number(2)]))], insert: 'always' },
   { bySource: [when(undefined, 'delete')] },
   { bySource: [when(equals(target('v'), 0), 'delete')] },
-  { matched: [when(undefined, fromSource)], insert: 'always', bySource: [when(equals(target('v'), 1), set(['v', number(0)]))] },
+  {
+    matched: [when(undefined, fromSource)],
+    insert: 'always',
+    bySource: [when(equals(target('v'), 1), set(['v', number(0)]))],
+  },
   { matched: [when(undefined, fromSource)], insert: 'always', bySource: [when(undefined, 'delete')] },
 ]
 
@@ -136,9 +157,15 @@ const selfMerges = [
 const sequences: ModelStatement[] = [
   [del(equals(k, 1)), ins([1, 1])],
   [upd(set(['k', number(2)]), equals(k, 1)), del(both(equals(k, 2), equals(v, 0)))],
-  [upd(set(['v', number(1)]), equals(k, 1)), { kind: 'insert-select', select: [number(2), v], where: equals(v, 1) } as const],
+  [
+    upd(set(['v', number(1)]), equals(k, 1)),
+    { kind: 'insert-select', select: [number(2), v], where: equals(v, 1) } as const,
+  ],
   [ins([1, 0]), upd(set(['v', minus(1, 'v')]), equals(k, 1))],
-  [upd(set(['k', number(2)]), equals(k, 1)), merge([[2, 1]], { matched: [when(undefined, 'delete')], insert: 'always' })],
+  [
+    upd(set(['k', number(2)]), equals(k, 1)),
+    merge([[2, 1]], { matched: [when(undefined, 'delete')], insert: 'always' }),
+  ],
   [del(equals(v, 0)), merge([[1, 1]], upsert)],
   [merge([[1, 1]], { insert: 'always' }), { kind: 'insert-count', key: 2, where: equals(v, 1) } as const],
 ].map((parts) => ({ kind: 'sequence', parts }))
@@ -204,7 +231,12 @@ export function describe(statement: ModelStatement): string {
       return `INSERT ${selectOf(statement)}`
     case 'merge': {
       const source = 'select' in statement.source ? selectOf(statement.source) : JSON.stringify(statement.source)
-      const insert = statement.insert === undefined ? '' : statement.insert === 'always' ? ' INSERT' : ` INSERT IF ${statement.insert.sql}`
+      const insert =
+        statement.insert === undefined
+          ? ''
+          : statement.insert === 'always'
+            ? ' INSERT'
+            : ` INSERT IF ${statement.insert.sql}`
       return `MERGE ${source}${statement.matched.map((one) => clause('MATCHED', one)).join('')}${insert}${statement.bySource.map((one) => clause('BY SOURCE', one)).join('')}`
     }
     case 'sequence':
@@ -223,6 +255,9 @@ export function selectOf(
     | { readonly select: readonly [Text<Value>, Text<Value>]; readonly where: Text<Truth> }
     | { readonly key: number; readonly where: Text<Truth> },
 ): string {
-  const items = 'key' in statement ? `${statement.key} AS k, CAST(count(*) AS INT) AS v` : `${statement.select[0].sql} AS k, ${statement.select[1].sql} AS v`
+  const items =
+    'key' in statement
+      ? `${statement.key} AS k, CAST(count(*) AS INT) AS v`
+      : `${statement.select[0].sql} AS k, ${statement.select[1].sql} AS v`
   return `SELECT ${items} FROM t WHERE ${statement.where.sql}`
 }

@@ -7,10 +7,12 @@ import type { ObjectEntry, ObjectStore } from '../../src/ports/object-store.ts'
 import type { DataPlane } from '../../src/relation/data-plane.ts'
 import { createTable } from '../../src/table/create.ts'
 import { DeltaTable } from '../../src/table/delta-table.ts'
+import type { MergeBuilder } from '../../src/table/merge-builder.ts'
 import type { ConflictOptions } from '../../src/table/options.ts'
 import { tableParts } from '../../src/table/parts.ts'
 import type { TableTransaction } from '../../src/table/table-transaction.ts'
 import type { TableParts } from '../../src/transaction/context.ts'
+import type { CommitMetrics, CommitResult } from '../../src/transaction/outcome.ts'
 import { memoryPlane } from '../../src/testing/memory-plane/memory-plane.ts'
 import { selectOf, whereOf } from './grammar.ts'
 import type { ModelTable } from './grammar.ts'
@@ -103,42 +105,46 @@ export async function rowsOf(table: DeltaTable, version?: number): Promise<Model
   return rows
 }
 
-/** What both a table and a transaction can do. */
-type Target = Pick<TableTransaction, 'append' | 'delete' | 'update' | 'merge'>
+type Target = TableTransaction | DeltaTable
 
 const setList = (assigns: Exclude<Clause['action'], 'delete'>) =>
   Object.fromEntries(assigns.map(({ column, value }) => [column, value.sql]))
 
-export async function applyTo(target: Target, statement: ModelStatement): Promise<void> {
+/** In a transaction, or as a commit of its own; a sequence needs a transaction. @returns what the last call gave */
+export async function applyTo(
+  target: Target,
+  statement: ModelStatement,
+): Promise<CommitMetrics | CommitResult | undefined> {
   switch (statement.kind) {
     case 'delete':
-      await target.delete(whereOf(statement))
-      return
+      return target.delete(whereOf(statement))
     case 'update':
-      await target.update(setList(statement.set), { where: statement.where.sql })
-      return
+      return target.update(setList(statement.set), { where: statement.where.sql })
     case 'insert':
-      await target.append(asObjects(statement.rows))
-      return
+      return target.append(asObjects(statement.rows))
     case 'replace':
+      if ('overwrite' in target) return target.overwrite(asObjects(statement.rows), { where: statement.where.sql })
       await target.delete(statement.where.sql)
-      await target.append(asObjects(statement.rows))
-      return
+      return target.append(asObjects(statement.rows))
     case 'insert-select':
     case 'insert-count':
-      await target.append({ select: selectOf(statement) })
-      return
+      return target.append({ select: selectOf(statement) })
     case 'merge':
-      await applyMerge(target, statement)
-      return
-    case 'sequence':
-      for (const part of statement.parts) await applyTo(target, part)
+      return applyMerge(target, statement)
+    case 'sequence': {
+      let last: CommitMetrics | CommitResult | undefined
+      for (const part of statement.parts) last = await applyTo(target, part)
+      return last
+    }
   }
 }
 
-async function applyMerge(target: Target, statement: Extract<ModelStatement, { kind: 'merge' }>): Promise<void> {
+async function applyMerge(
+  target: Target,
+  statement: Extract<ModelStatement, { kind: 'merge' }>,
+): Promise<CommitMetrics | CommitResult> {
   const source = 'select' in statement.source ? { select: selectOf(statement.source) } : asObjects(statement.source)
-  let builder = target.merge(source, { on: 't.k = s.k' })
+  let builder: MergeBuilder<CommitMetrics | CommitResult> = target.merge(source, { on: 't.k = s.k' })
   for (const { condition, action } of statement.matched) {
     const clause = builder.whenMatched(condition?.sql)
     builder = action === 'delete' ? clause.delete() : clause.update(setList(action))
@@ -150,5 +156,5 @@ async function applyMerge(target: Target, statement: Extract<ModelStatement, { k
     const clause = builder.whenNotMatchedBySource(condition?.sql)
     builder = action === 'delete' ? clause.delete() : clause.update(setList(action))
   }
-  await builder.execute()
+  return builder.execute()
 }

@@ -26,11 +26,17 @@ export type ModelStatement =
   | { readonly kind: 'update'; readonly set: readonly Assign[]; readonly where: Text<Truth> }
   | { readonly kind: 'insert'; readonly rows: readonly ModelRow[] }
   | { readonly kind: 'replace'; readonly where: Text<Truth>; readonly rows: readonly ModelRow[] }
-  | { readonly kind: 'insert-select'; readonly select: readonly [Text<number | null>, Text<number | null>]; readonly where: Text<Truth> }
+  | {
+      readonly kind: 'insert-select'
+      readonly select: readonly [Text<number | null>, Text<number | null>]
+      readonly where: Text<Truth>
+    }
   | { readonly kind: 'insert-count'; readonly key: number; readonly where: Text<Truth> }
   | {
       readonly kind: 'merge'
-      readonly source: readonly ModelRow[] | { readonly select: readonly [Text<number | null>, Text<number | null>]; readonly where: Text<Truth> }
+      readonly source:
+        | readonly ModelRow[]
+        | { readonly select: readonly [Text<number | null>, Text<number | null>]; readonly where: Text<Truth> }
       readonly matched: readonly Clause[]
       readonly insert: Text<Truth> | 'always' | undefined
       readonly bySource: readonly Clause[]
@@ -41,7 +47,8 @@ export type ModelStatement =
 export const cardinality = 'cardinality error'
 
 const noRow: ModelRow = [null, null]
-const holds = (condition: Text<Truth> | undefined, t: ModelRow, s: ModelRow = noRow) => condition === undefined || condition.of(t, s) === true
+const holds = (condition: Text<Truth> | undefined, t: ModelRow, s: ModelRow = noRow) =>
+  condition === undefined || condition.of(t, s) === true
 
 function image(t: ModelRow, set: readonly Assign[], s: ModelRow): ModelRow {
   const value = (column: 'k' | 'v', old: number | null) => {
@@ -51,7 +58,10 @@ function image(t: ModelRow, set: readonly Assign[], s: ModelRow): ModelRow {
   return [value('k', t[0]), value('v', t[1])]
 }
 
-export function runModel(statement: ModelStatement, rows: readonly ModelRow[]): readonly ModelRow[] | typeof cardinality {
+export function runModel(
+  statement: ModelStatement,
+  rows: readonly ModelRow[],
+): readonly ModelRow[] | typeof cardinality {
   switch (statement.kind) {
     case 'delete':
       if (statement.exists !== undefined && !rows.some((t) => holds(statement.exists, t))) return rows
@@ -77,7 +87,10 @@ export function runModel(statement: ModelStatement, rows: readonly ModelRow[]): 
 }
 
 function selected(
-  { select, where }: { readonly select: readonly [Text<number | null>, Text<number | null>]; readonly where: Text<Truth> },
+  {
+    select,
+    where,
+  }: { readonly select: readonly [Text<number | null>, Text<number | null>]; readonly where: Text<Truth> },
   rows: readonly ModelRow[],
 ): ModelRow[] {
   return rows.filter((t) => holds(where, t)).map((t) => [select[0].of(t, noRow), select[1].of(t, noRow)])
@@ -88,7 +101,8 @@ function runMerge(
   rows: readonly ModelRow[],
 ): readonly ModelRow[] | typeof cardinality {
   const source = 'select' in merge.source ? selected(merge.source, rows) : merge.source
-  const loneDelete = merge.matched.length === 1 && merge.matched[0]?.condition === undefined && merge.matched[0]?.action === 'delete'
+  const loneDelete =
+    merge.matched.length === 1 && merge.matched[0]?.condition === undefined && merge.matched[0]?.action === 'delete'
   const used = new Set<ModelRow>()
   const out: ModelRow[] = []
   for (const t of rows) {
