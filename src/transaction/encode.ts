@@ -162,8 +162,9 @@ async function packVectors(
     state.parts.environment.uuid(),
     removals.map((removal) => removal.total),
   )
-  await state.parts.log.store.put(packed.path, packed.bytes)
+  // Noted first: a put that fails may still have written the file, and what failed must be deleted.
   state.vectorFiles.push(packed.path)
+  await state.parts.log.store.put(packed.path, packed.bytes)
   removals.forEach((removal, index) => {
     const descriptor = must(packed.descriptors[index], 'a descriptor for each vector')
     cache.vectors.set(removal.live.path, { key: vectorKey(removal), descriptor, stats: wideStatistics(newest, removal) })

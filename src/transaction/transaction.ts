@@ -50,6 +50,8 @@ export class Transaction {
   #terms: TermsEdit = {}
   #cache = new EncodingCache()
   readonly #synced = new Set<string>()
+  /** All that were asked to run, those that failed too: what they staged is released at the end. */
+  readonly #statements: Statement[] = []
   #reruns = 0
   #puts = 0
   #ended = false
@@ -87,6 +89,7 @@ export class Transaction {
   /** Runs one statement on the state so far. A failure leaves the transaction as it was before. */
   async execute(statement: Statement): Promise<CommitMetrics> {
     this.#checkOpen()
+    this.#statements.push(statement)
     const executed = await runStatement(this.#state, statement, this.#options())
     return countMetrics([executed], { adds: [], removes: [], rowsCopied: 0 })
   }
@@ -101,7 +104,7 @@ export class Transaction {
       if (!(error instanceof BraidlakeError && error.code === 'COMMIT_OUTCOME_UNKNOWN')) await this.#discardAll()
       throw error
     } finally {
-      for (const { statement } of this.#state.executed) await statement.release()
+      await this.#releaseAll()
     }
   }
 
@@ -109,7 +112,7 @@ export class Transaction {
   async rollback(): Promise<void> {
     if (this.#ended) return
     this.#ended = true
-    for (const { statement } of this.#state.executed) await statement.release()
+    await this.#releaseAll()
     await this.#discardAll()
   }
 
@@ -312,10 +315,24 @@ export class Transaction {
     if (this.#ended) throw failure('CLOSED', 'the transaction was committed or rolled back')
   }
 
+  /** What a statement staged is memory of the plane: that it cannot be given back must not make a commit look failed. */
+  async #releaseAll(): Promise<void> {
+    for (const statement of this.#statements) await this.#quietly('releasing a staged source', () => statement.release())
+  }
+
   /** Deletes every file this transaction wrote. Only when its commit certainly does not exist. */
   async #discardAll(): Promise<void> {
     const own = [...this.#state.ownFiles()].map((file) => file.written.path)
     const all = [...own, ...this.#state.discarded, ...this.#state.vectorFiles, ...this.#state.rewritten]
-    if (all.length > 0) await this.#parts.log.store.delete(all)
+    if (all.length > 0) await this.#quietly('deleting unused files', () => this.#parts.log.store.delete(all))
+  }
+
+  /** Tidying up: its failure must not hide the outcome. Files left behind are no part of the table. */
+  async #quietly(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      this.#parts.telemetry.log('warn', `${what} failed: ${error instanceof Error ? error.message : String(error)}`, { txnId: this.#txnId })
+    }
   }
 }
