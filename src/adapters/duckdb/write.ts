@@ -63,7 +63,7 @@ async function copy(
   const plan = partitioned ? await planPartitions(session, inputSql, request, options) : undefined
   try {
     const stored = request.columns.filter(({ name, type }) => !request.partitionBy.includes(name) && type.kind !== 'void')
-    const checked = withChecks(plan?.sql ?? inputSql, request)
+    const checked = withChecks(plan?.sql ?? inputSql, request, stored[0]?.name)
     const outputs = stored.map((column) => `${physicalValue(quoteName(column.name), column.type)} AS ${quoteName(column.physicalName)}`)
     const select = `SELECT ${[...outputs, ...(plan?.outputs ?? [])].join(', ')} FROM (${checked})`
     const single = !partitioned && request.order === 'input'
@@ -92,10 +92,12 @@ async function copy(
   }
 }
 
-/** The checks ride on the first column: a row that fails one raises instead of having a value. */
-function withChecks(inputSql: string, { checks, input }: WriteRequest): string {
-  const [first, ...others] = relationColumns(input)
+/** The checks ride on a column that is written (others are never computed): a row that fails one raises instead of having a value. */
+function withChecks(inputSql: string, { checks, input }: WriteRequest, carrier: string | undefined): string {
+  const columns = relationColumns(input)
+  const first = columns.find(({ name }) => name === carrier)
   if (checks.length === 0 || first === undefined) return inputSql
+  const others = columns.filter((column) => column !== first)
   const branches = checks.map(
     ({ predicate }, index) => `WHEN (${printExpr(predicate)}) IS NOT TRUE THEN error(${quoteText(checkMessage(index))})`,
   )
