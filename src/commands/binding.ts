@@ -10,6 +10,7 @@ import type { SqlExpr } from '../expr/syntax.ts'
 import type { Expr } from '../expr/tree.ts'
 import { trueLiteral } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
+import type { Telemetry } from '../ports/telemetry.ts'
 import type { DataPlane } from '../relation/data-plane.ts'
 import type { RelationColumn } from '../relation/tree.ts'
 import type { QuestionAnswers } from './questions.ts'
@@ -26,6 +27,7 @@ export interface StatementSetting {
   readonly nowMicros: bigint
   readonly mergeKeyInSetThreshold: number
   readonly signal: AbortSignal | undefined
+  readonly telemetry: Telemetry
   /** Texts parsed once, so that the answer to a subquery is found again by the subquery it answers. */
   readonly parsed: Map<string, SqlExpr>
 }

@@ -17,11 +17,22 @@ import type { SourceRows } from './source.ts'
 
 export async function keyPreFilter(on: Expr, source: SourceRows, setting: StatementSetting): Promise<Expr> {
   const terms: Expr[] = []
+  const keys: Keys[] = []
   for (const conjunct of conjuncts(on)) {
     if (isOver(conjunct, 't.')) terms.push(conjunct)
     const key = equiKey(conjunct)
-    if (key !== undefined) terms.push(await keyCondition(key, source, setting))
+    if (key === undefined) continue
+    const values = await distinctKeys(key.source, source, setting)
+    keys.push(values)
+    terms.push(keyCondition(key, values))
   }
+  setting.telemetry.event('braidlake.merge.key_pre_filter', {
+    keyColumns: keys.length,
+    inSetThreshold: setting.mergeKeyInSetThreshold,
+    preFilter: keys.length === 0 ? 'none' : keys.every(({ kind }) => kind === 'list') ? 'inSet' : 'range',
+    // -1: above the threshold, so not counted.
+    distinctKeys: keys.reduce((most, one) => (one.kind === 'list' && most >= 0 ? Math.max(most, one.keys.length) : -1), 0),
+  })
   return and(terms)
 }
 
@@ -46,8 +57,7 @@ function isOver(expr: Expr, prefix: string): boolean {
   return names.length > 0 && names.every((name) => name.startsWith(prefix))
 }
 
-async function keyCondition(key: EquiKey, source: SourceRows, setting: StatementSetting): Promise<Expr> {
-  const values = await distinctKeys(key.source, source, setting)
+function keyCondition(key: EquiKey, values: Keys): Expr {
   const { type } = key.source
   if (values.kind === 'range') {
     return and([

@@ -285,6 +285,7 @@ export class DeltaTable {
       nowMicros: BigInt(this.#parts.environment.nowMs()) * 1000n,
       mergeKeyInSetThreshold: settingsOf(this.#options, options).mergeKeyInSetThreshold,
       signal: options.signal,
+      telemetry: this.#parts.telemetry,
       parsed: new Map(),
     }
   }

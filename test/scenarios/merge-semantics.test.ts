@@ -1,11 +1,13 @@
 /** MERGE beside the races: what is scanned (MK-22), a source that is gone (MK-21), many keys (MK-14), FR-27, FR-29, FR-30. */
 import { afterAll, describe, expect, test } from 'vitest'
 import { failure } from '../../src/base/errors.ts'
+import type { Telemetry } from '../../src/ports/telemetry.ts'
 import type { DataPlane } from '../../src/relation/data-plane.ts'
 import type { Relation } from '../../src/relation/tree.ts'
+import { deleteFile } from '../../src/testing/memory-plane/data-files.ts'
 import { type Bed, createOn, duckdbBed, memoryBed, openOn, race, rowsOf } from './race.ts'
 import { rejected } from './scenario.ts'
-import { append, del, ids, merge, row, upsert } from './statements.ts'
+import { append, del, ids, insertSelect, merge, row, upsert } from './statements.ts'
 
 const schema = { id: 'long', v: 'long' } as const
 
@@ -51,6 +53,58 @@ test('MK-22: the key pre-filter prunes the scan of the target', async () => {
   scans.length = 0
   await table.merge([row(150, 1), row(350, 1)], { on: 't.id = s.id' }).whenMatched().updateAll().execute({ mergeKeyInSetThreshold: 1 })
   expect(Math.max(...scans.slice(0, 1))).toBeGreaterThan(1)
+})
+
+test.each([
+  { threshold: 10_000, source: [row(1, 1), row(2, 1), row(2, 2)], preFilter: 'inSet', distinctKeys: 2 },
+  { threshold: 1, source: [row(1, 1), row(2, 1)], preFilter: 'range', distinctKeys: -1 },
+])('MK-13: the event of a key pre-filter, threshold $threshold -> $preFilter', async ({ threshold, source, preFilter, distinctKeys }) => {
+  const bed = memoryBed()
+  const store = await createOn(bed, { schema, files: [[row(9, 0)]] })
+  const events: unknown[] = []
+  const telemetry: Telemetry = {
+    event: (name, attributes) => {
+      if (name === 'braidlake.merge.key_pre_filter') events.push(attributes)
+    },
+    log: () => {},
+  }
+  await openOn(bed, store, { telemetry }).merge(source, { on: 't.id = s.id' }).whenMatched().updateAll().execute({ mergeKeyInSetThreshold: threshold })
+  expect(events).toEqual([{ keyColumns: 1, inSetThreshold: threshold, preFilter, distinctKeys }])
+})
+
+describe('1b-9: a data file is missing at the commit', () => {
+  const table = { schema, files: [[row(0, 0), row(2, 0)], [row(1, 0), row(3, 0)]] }
+  const copyOdd = insertSelect('SELECT id + 1000, v FROM t WHERE id % 2 = 1')
+
+  test('a file the winner added -> nothing is proved: a conflict', async () => {
+    const bed = memoryBed()
+    const store = await createOn(bed, table)
+    const { outcome } = await race(bed, store, 'put', {
+      loser: [copyOdd],
+      winners: [append(row(8, 0))],
+      options: { onConflict: 'abort' },
+      afterWinners: async () => {
+        const [newest] = (await openOn(bed, store).files()).slice(-1)
+        expect(deleteFile(store.locate(newest?.path ?? ''))).toBe(true)
+      },
+    })
+    expect(rejected(outcome)).toMatchObject({ code: 'DELTA_CONCURRENT_APPEND', details: { found: 'added files' } })
+  })
+
+  test('a read file that lost rows -> not opened again: the verdict stands', async () => {
+    const bed = memoryBed()
+    const store = await createOn(bed, table)
+    const { outcome } = await race(bed, store, 'put', {
+      loser: [copyOdd],
+      winners: [del('id = 2')],
+      options: { onConflict: 'abort' },
+      afterWinners: async () => {
+        for (const { path } of await openOn(bed, store).files()) deleteFile(store.locate(path))
+      },
+    })
+    if (outcome.status === 'rejected') throw outcome.reason
+    expect(outcome.value.reconciled).toMatchObject([{ rung: 'L0' }])
+  })
 })
 
 test.each(['abort', 'repair'] as const)('MK-21, %s: the staged source cannot be read at the commit -> nothing proved, no new error', async (onConflict) => {
@@ -116,7 +170,7 @@ describe.each([memoryBed(), duckdbBed()].map((bed) => [bed.name, bed] as const))
     expect(await rowsOf(table)).toEqual(['2:10'])
   })
 
-  test.each(['grp one', '%20', 'a%20b', 'a/b', 'a=b', 'a+b', 'a#b', 'a?b', 'é', 'a"b', 'a\nb', "o'b", 'x'.repeat(100)])(
+  test.each([' ', 'grp one', '%20', 'a%20b', 'a/b', 'a=b', 'a+b', 'a#b', 'a?b', 'é', 'a"b', 'a\nb', "o'b", 'x'.repeat(300), 'é'.repeat(300)])(
     'FR-29: partition value %j, one upsert three times -> three rows each time',
     async (p) => {
       const store = await createOn(bed, { schema: { id: 'string', n: 'long', p: 'string' }, partitionBy: ['p'], files: [] })
