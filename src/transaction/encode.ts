@@ -21,6 +21,7 @@ import type { RowPositions } from '../protocol/row-positions.ts'
 import { noPositions } from '../protocol/row-positions.ts'
 import { printStatistics } from '../protocol/statistics-json.ts'
 import type { RunOptions, WrittenFile } from '../relation/data-plane.ts'
+import type { ScanFile } from '../relation/tree.ts'
 import { statisticsOf } from './file-facts.ts'
 import type { OwnFile, TransactionState } from './state.ts'
 import { targetColumns, tableWriteRequest } from './write-request.ts'
@@ -35,7 +36,7 @@ export interface Encoded {
 /** What is reused from attempt to attempt: vectors and rewrites of files that no winner touched. */
 export class EncodingCache {
   readonly vectors = new Map<string, { readonly key: string; readonly descriptor: DeletionVectorDescriptor; readonly stats: string }>()
-  readonly rewrites = new Map<string, { readonly key: string; readonly files: readonly WrittenFile[] }>()
+  rewrite: { readonly key: string; readonly files: readonly WrittenFile[] } | undefined
 }
 
 interface Removal {
@@ -60,11 +61,9 @@ export async function encode(
   if (usesDeletionVectors(newest)) {
     adds.push(...(await withVectors(state, newest, partial, cache, nowMs)))
   } else {
-    for (const removal of partial) {
-      const files = await rewriteOf(state, newest, removal, cache, options)
-      adds.push(...files.map((file) => addOf(newest, file, nowMs)))
-      rowsCopied += files.reduce((sum, file) => sum + file.rowCount, 0)
-    }
+    const files = await rewriteAll(state, newest, partial, cache, options)
+    adds.push(...files.map((file) => addOf(newest, file, nowMs)))
+    rowsCopied = files.reduce((sum, file) => sum + file.rowCount, 0)
   }
   adds.push(...(await ownAdds(state, newest, nowMs, options)))
   return { adds, removes, rowsCopied }
@@ -183,31 +182,33 @@ function wideStatistics(newest: Snapshot, { live, rowCount }: Removal): string {
   return printStatistics({ ...stats, numRecords: rowCount, tightBounds: false }, newest.columns, newest.properties.dataSkippingStringPrefixLength)
 }
 
-async function rewriteOf(
+/** The rows left of all files that lose some, in one write. A later attempt that would write the same takes what is there. */
+async function rewriteAll(
   state: TransactionState,
   newest: Snapshot,
-  removal: Removal,
+  removals: readonly Removal[],
   cache: EncodingCache,
   options: RunOptions,
 ): Promise<readonly WrittenFile[]> {
-  const key = vectorKey(removal)
-  const known = cache.rewrites.get(removal.live.path)
-  if (known?.key === key) return known.files
-  for (const file of known?.files ?? []) state.discarded.push(file.path)
-  const scan = { ...(await state.scanFile(removal.live)), deleted: removal.total }
-  const files = await rewrite(state, newest, scan, options)
-  cache.rewrites.set(removal.live.path, { key, files })
+  if (removals.length === 0) return []
+  const key = removals.map((removal) => `${removal.live.path} ${vectorKey(removal)}`).join('\n')
+  if (cache.rewrite?.key === key) return cache.rewrite.files
+  for (const file of cache.rewrite?.files ?? []) state.discarded.push(file.path)
+  const scans: ScanFile[] = []
+  for (const { live, total } of removals) scans.push({ ...(await state.scanFile(live)), deleted: total })
+  const files = await rewrite(state, newest, scans, options)
+  cache.rewrite = { key, files }
   return files
 }
 
 async function rewrite(
   state: TransactionState,
   newest: Snapshot,
-  file: ReturnType<TransactionState['scanOwnFile']>,
+  files: readonly ScanFile[],
   options: RunOptions,
 ): Promise<readonly WrittenFile[]> {
   const plane = await state.parts.plane()
-  const input = { kind: 'scan', files: [file], columns: targetColumns(newest), locator: undefined, deletions: 'drop' } as const
+  const input = { kind: 'scan', files, columns: targetColumns(newest), locator: undefined, deletions: 'drop' } as const
   const written = await plane.write({ ...tableWriteRequest(newest, state.parts.log.store, input, 'any'), checks: [] }, options)
   state.rewritten.push(...written.map((one) => one.path))
   return written
@@ -246,7 +247,7 @@ async function withoutDead(
       },
     ]
   }
-  const files = await rewrite(state, newest, { ...state.scanOwnFile(own), deleted: dead }, options)
+  const files = await rewrite(state, newest, [{ ...state.scanOwnFile(own), deleted: dead }], options)
   state.discarded.push(own.written.path)
   return files.map((file) => addOf(newest, file, nowMs))
 }
