@@ -8,6 +8,7 @@ import type { SubqueryAnswer } from '../expr/analyze-context.ts'
 import { tableName } from '../expr/analyze.ts'
 import { type SelectedValue, analyzeSelect } from '../expr/analyze-select.ts'
 import { subqueriesOf } from '../expr/syntax-walk.ts'
+import { type Scope, tableScope } from '../expr/scope.ts'
 import type { SqlSelect, SqlSubquery } from '../expr/syntax.ts'
 import { col } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
@@ -48,7 +49,7 @@ async function answer(
   files: readonly ScanFile[],
   setting: StatementSetting,
 ): Promise<SubqueryAnswer> {
-  const relation = selectRelation(subquery.query, snapshot, files, setting)
+  const relation = selectRelation(subquery.query, snapshot, files, setting, targetScope(snapshot, setting))
   const limit = subquery.kind === 'exists' ? 1 : subquery.kind === 'scalar' ? 2 : listLimit + 1
   const { columns, rows } = await collectRows(setting, { kind: 'limit', input: relation, rows: limit })
   if (subquery.kind === 'exists') return { kind: 'exists', value: rows.length > 0 }
@@ -66,12 +67,16 @@ async function answer(
   return { kind: 'list', values: rows.map(([value]) => value ?? null), type: column.type }
 }
 
-/** A SELECT over the target as a relation; its output columns are the items. */
+/**
+ * A SELECT over the target as a relation; its output columns are the items.
+ * @param outer names of the statement around it, to say that a subquery is correlated
+ */
 export function selectRelation(
   select: SqlSelect,
   snapshot: Snapshot,
   files: readonly ScanFile[],
   setting: StatementSetting,
+  outer?: Scope,
 ): Relation {
   const table = tableName(select)
   if (!['t', 'target', setting.tableName.toLowerCase()].includes(table.toLowerCase())) {
@@ -79,7 +84,9 @@ export function selectRelation(
       details: { table },
     })
   }
-  const bound = analyzeSelect(select, targetScope(snapshot, setting), analyzeOptions(setting))
+  const { alias } = select.from
+  const scope = alias === undefined ? targetScope(snapshot, setting) : tableScope(snapshot.columns, [alias], 't.')
+  const bound = analyzeSelect(select, scope, { ...analyzeOptions(setting), outer })
   const values = bound.kind === 'rows' ? bound.items : [...bound.groupBy, ...bound.aggregates]
   const used = usedBy([bound.where, ...values.flatMap(({ value }) => (value === undefined ? [] : [value]))])
   const input: Relation = { kind: 'filter', input: liveScan(snapshot, files, used), where: bound.where }

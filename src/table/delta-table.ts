@@ -11,6 +11,7 @@ import { insertSelectStatement } from '../commands/insert-select.ts'
 import type { MergeClause } from '../commands/merge-clauses.ts'
 import { mergeStatement } from '../commands/merge.ts'
 import { updateStatement } from '../commands/update.ts'
+import { checkParametersUsed } from '../expr/syntax-walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import type { HistoryEntry } from '../log/table-log.ts'
 import { requireWritable, withFeatures } from '../protocol/features.ts'
@@ -26,7 +27,15 @@ import { ShownReads } from '../transaction/shown-reads.ts'
 import { atEdge, rowsAtEdge } from './edge.ts'
 import { MergeBuilder } from './merge-builder.ts'
 import { type ConflictOptions, type RunOptions, type StatementOptions, settingsOf } from './options.ts'
-import { type QueryResult, conjunctFilter, noSql, queryResult, rowObjects, rowsRelation, tableRelation } from './read.ts'
+import {
+  type QueryResult,
+  conjunctFilter,
+  noSql,
+  queryResult,
+  rowObjects,
+  rowsRelation,
+  tableRelation,
+} from './read.ts'
 import { type MergeInputSource, isSelect, mergeSourceOf, outsideRows } from './sources.ts'
 import { TableTransaction } from './table-transaction.ts'
 import { type FileDetail, type TableDetail, detailOf, filesOf } from './detail.ts'
@@ -102,7 +111,11 @@ export class DeltaTable {
    * the next version, under one txnId, so no row is repeated.
    */
   async append(source: MergeInputSource, options: StatementOptions = {}): Promise<CommitResult> {
-    return this.#runOne(options, async (setting, snapshot) => this.#appendOf(source, setting, snapshot, options, 'Append'))
+    return this.#runOne(
+      options,
+      async (setting, snapshot) => this.#appendOf(source, setting, snapshot, options, 'Append'),
+      source,
+    )
   }
 
   /** Replaces all rows, or those for which `where` holds, in one commit. Retries as delete and append do: the rows given are staged once. */
@@ -113,6 +126,7 @@ export class DeltaTable {
       const append = await this.#appendOf(source, setting, tx.snapshot, options, 'Overwrite', parameters)
       await tx.execute(deleteStatement({ where: options.where, operation: 'WRITE', parameters }, setting))
       await tx.execute(append)
+      if (!isSelect(source)) checkParametersUsed(setting.parsed.values(), options.params)
     })
   }
 
@@ -122,7 +136,10 @@ export class DeltaTable {
   }
 
   /** Sets columns to expressions where the condition is TRUE. Retries: a row is updated once, from the values it has at the commit. */
-  async update(set: SetList, options: StatementOptions & { readonly where?: string | undefined } = {}): Promise<CommitResult> {
+  async update(
+    set: SetList,
+    options: StatementOptions & { readonly where?: string | undefined } = {},
+  ): Promise<CommitResult> {
     return this.#runOne(options, async (setting) => updateStatement({ set, where: options.where }, setting))
   }
 
@@ -209,10 +226,14 @@ export class DeltaTable {
     clauses: readonly MergeClause[],
     options: StatementOptions,
   ): Promise<CommitResult> {
-    return this.#runOne(options, async (setting, snapshot) => {
-      const rows = await mergeSourceOf(source, snapshot, this.#parts, setting, this.#names())
-      return mergeStatement({ on, clauses, source: rows }, setting)
-    })
+    return this.#runOne(
+      options,
+      async (setting, snapshot) => {
+        const rows = await mergeSourceOf(source, snapshot, this.#parts, setting, this.#names())
+        return mergeStatement({ on, clauses, source: rows }, setting)
+      },
+      source,
+    )
   }
 
   async #appendOf(
@@ -231,11 +252,14 @@ export class DeltaTable {
   #runOne(
     options: StatementOptions,
     make: (setting: StatementSetting, snapshot: Snapshot) => Promise<Statement>,
+    source?: MergeInputSource,
   ): Promise<CommitResult> {
     const setting = this.#setting(options)
     return this.#transact(options, async (tx) => {
       const statement = await make(setting, tx.snapshot)
       await tx.execute(statement)
+      // The text of a SELECT source is parsed where it is planned; its parameters are not among these.
+      if (source === undefined || !isSelect(source)) checkParametersUsed(setting.parsed.values(), options.params)
     })
   }
 
@@ -277,7 +301,10 @@ export class DeltaTable {
     return [this.#name, 't', 'target']
   }
 
-  #setting(options: { readonly params?: Readonly<Record<string, unknown>> | undefined; readonly signal?: AbortSignal | undefined }): StatementSetting {
+  #setting(options: {
+    readonly params?: Readonly<Record<string, unknown>> | undefined
+    readonly signal?: AbortSignal | undefined
+  }): StatementSetting {
     return {
       plane: this.#parts.plane,
       tableName: this.#name,

@@ -41,13 +41,20 @@ export function settingsOf(handle: ConflictOptions, call: StatementOptions): Tra
     application:
       call.application === undefined
         ? undefined
-        : { appId: call.application.appId, version: BigInt(call.application.version) },
+        : { appId: call.application.appId, version: applicationVersion(call.application.version) },
     signal: call.signal,
     onProgress: call.onProgress,
   }
   oneOf('onConflict', settings.onConflict, ['repair', 'rerun', 'abort'])
   if (settings.isolation !== undefined) oneOf('isolation', settings.isolation, ['Serializable', 'WriteSerializable'])
   return settings
+}
+
+function applicationVersion(version: bigint | number): bigint {
+  if (typeof version === 'bigint' || Number.isSafeInteger(version)) return BigInt(version)
+  throw failure('INVALID_OPTION', `application.version must be a whole number or bigint, not ${version}`, {
+    details: { option: 'application.version', value: version },
+  })
 }
 
 function oneOf(option: string, value: string, allowed: readonly string[]): void {

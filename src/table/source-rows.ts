@@ -3,7 +3,7 @@
  * that a JavaScript number going into a `long` key does not make the key a double; other columns take the type of their values.
  */
 import { throwIfCancelled } from '../base/cancel.ts'
-import { failure } from '../base/errors.ts'
+import { BraidlakeError, failure } from '../base/errors.ts'
 import { type SourceRows, constantRowsLimit, constantSource, stagedSource } from '../commands/source.ts'
 import type { Datum } from '../protocol/datum.ts'
 import { fromJs, inferLiteral } from '../protocol/js-values.ts'
@@ -43,10 +43,27 @@ export async function stageRows(
   options: RunOptions,
 ): Promise<SourceRows> {
   try {
-    if (isFileSource(source)) return stagedSource(await (await plane()).stage(fileSource(source, target), options))
+    if (isFileSource(source)) return await stageFiles(fileSource(source, target), plane, options)
     return await stageObjects(rowsOf(source), target, plane, options)
   } catch (error) {
     throw asSourceFailure(error)
+  }
+}
+
+/** A source's file that is absent or broken is the caller's, not the table's: nothing of the table need be restored. */
+async function stageFiles(source: OutsideSource, plane: () => Promise<DataPlane>, options: RunOptions): Promise<SourceRows> {
+  try {
+    return stagedSource(await (await plane()).stage(source, options))
+  } catch (error) {
+    const isOfFile =
+      error instanceof BraidlakeError && (error.code === 'DELTA_DATA_FILE_MISSING' || error.code === 'DELTA_DATA_FILE_CORRUPT')
+    if (!isOfFile || source.kind !== 'files') throw error
+    const what = error.code === 'DELTA_DATA_FILE_MISSING' ? 'is not there' : 'cannot be decoded'
+    const file = error.details['file'] ?? source.paths.join(', ')
+    throw failure('SOURCE_FAILED', `the source file ${String(file)} ${what}; nothing was committed`, {
+      cause: error,
+      details: { paths: source.paths, file },
+    })
   }
 }
 

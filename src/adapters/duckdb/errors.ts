@@ -14,7 +14,7 @@ export function failedCheck(error: unknown): number | undefined {
   return found ? Number(found[1]) : undefined
 }
 
-const pathIn = (text: string): string | undefined => /(?:files? that match the pattern |file )"([^"]+)"/i.exec(text)?.[1]
+const pathIn = (text: string): string | undefined => /(?:that match the pattern|file) ["']([^"']+)["']/i.exec(text)?.[1]
 
 const isMissingFile = (text: string): boolean => /No files found that match|No such file or directory|does not exist on disk/i.test(text)
 

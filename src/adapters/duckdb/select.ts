@@ -128,7 +128,14 @@ function tableNames(syntax: unknown, found = new Set<string>()): ReadonlySet<str
 async function serialized(session: Session, sql: string): Promise<unknown> {
   const [chunk] = await session.run(`SELECT json_serialize_sql(${quoteText(sql)}::VARCHAR)`)
   const tree: unknown = JSON.parse(String(chunk?.getRowValues(0)[0] ?? '{}'))
-  const answer = tree as { readonly error?: boolean; readonly error_type?: string; readonly error_message?: string }
+  const answer = tree as {
+    readonly error?: boolean
+    readonly error_type?: string
+    readonly error_message?: string
+    readonly statements?: readonly unknown[]
+  }
+  const count = answer.statements?.length ?? 1
+  if (count > 1) throw failure('EXPRESSION_UNSUPPORTED', `A query is one SELECT, and this text holds ${count}.`, { details: { sql } })
   if (answer.error !== true) return tree
   if (answer.error_type === 'not implemented') {
     throw failure('EXPRESSION_UNSUPPORTED', 'query() takes one SELECT; use the methods of the table to change it.', { details: { sql } })
