@@ -93,17 +93,25 @@ test('FR-12: the answer is lost and others commit meanwhile -> still our version
   expect(await rowsOf(openOn(bed, bucket))).toEqual(['1:1', '2:2', '3:0', '4:0', '5:0'])
 })
 
-test('FR-12: the store wrote nothing -> committed once, or unknown with the data files kept', async () => {
+test('FR-12: the store wrote nothing -> the same version is put again, and committed once', async () => {
   const bucket = await onBucket()
   const store = conditionalStore(bucket)
   store.answer('request-lost')
-  const [outcome] = await Promise.allSettled([openOn(bed, store).append([row(2, 2)])])
-  const rows = await rowsOf(openOn(bed, bucket))
-  if (outcome.status === 'fulfilled') expect(rows).toEqual(['1:1', '2:2'])
-  else {
-    expect(rejected(outcome).code).toBe('COMMIT_OUTCOME_UNKNOWN')
-    expect(rows).toEqual(['1:1'])
-  }
+  expect(await openOn(bed, store).append([row(2, 2)])).toMatchObject({ committed: true, version: 2 })
+  expect(store.puts).toEqual([`${door(2)}: lost`, `${door(2)}: 200`])
+  expect(await rowsOf(openOn(bed, bucket))).toEqual(['1:1', '2:2'])
+})
+
+test('FR-12: the store writes nothing however often it is asked -> outcome unknown, and the answer can be had later', async () => {
+  const bucket = await onBucket()
+  const store = conditionalStore(bucket)
+  store.answer(...Array.from({ length: 20 }, () => 'request-lost' as const))
+  const error = rejected((await Promise.allSettled([openOn(bed, store).append([row(2, 2)])]))[0])
+  expect(error.code).toBe('COMMIT_OUTCOME_UNKNOWN')
+  expect(await rowsOf(openOn(bed, bucket))).toEqual(['1:1'])
+  await openOn(bed, bucket).append([row(3, 3)])
+  const resolved = await openOn(bed, bucket).resolveCommit(String(error.details['txnId']), Number(error.details['version']))
+  expect(resolved).toBe('absent')
 })
 
 test('FR-12: reading back fails too -> outcome unknown, not a conflict, and the data files are kept', async () => {
@@ -173,13 +181,14 @@ test.each(['abort', 'repair'] as const)('FR-13, %s: a slow writer finds its vers
   expect(await rowsOf(openOn(bed, bucket))).toEqual(['2:2'])
 })
 
-test('FR-13: 409 and 503 decide nothing -> one copy once it is settled', async () => {
+test.each([409, 503])('FR-13: %i decides nothing -> the same version is put again, one copy', async (status) => {
   const bucket = await onBucket()
   const store = conditionalStore(bucket)
-  store.answer('conflict-409')
-  const [outcome] = await Promise.allSettled([openOn(bed, store).append([row(2, 2)])])
-  const rows = await rowsOf(openOn(bed, bucket))
-  expect(rows).toEqual(outcome.status === 'fulfilled' ? ['1:1', '2:2'] : ['1:1'])
+  if (status === 409) store.answer('conflict-409')
+  else store.refuse('createIfAbsent', 1)
+  expect(await openOn(bed, store).append([row(2, 2)])).toMatchObject({ committed: true, version: 2 })
+  expect(store.puts).toEqual([`${door(2)}: ${status}`, `${door(2)}: 200`])
+  expect(await rowsOf(openOn(bed, bucket))).toEqual(['1:1', '2:2'])
 })
 
 interface LogFile {
