@@ -16,6 +16,7 @@ import { imageOf } from './assignments.ts'
 import { type StatementSetting, bindCondition, bothScopes } from './binding.ts'
 import { mayHold } from '../transaction/file-facts.ts'
 import { type BoundClause, type MergeClause, bindClauses, clauseTexts, clausesOf, effectOf, isLoneDelete, metricOf } from './merge-clauses.ts'
+import { besideByNumber, columnsOfRows } from './constant-rows.ts'
 import { describeMatch } from './merge-cardinality.ts'
 import { emittedKeys, keyPreFilter } from './merge-keys.ts'
 import { askQuestions } from './questions.ts'
@@ -149,6 +150,7 @@ function orNone(number: Expr): Expr {
 
 /** The source with only the columns a step uses, and the row number. */
 function narrowedSource(source: SourceRows, used: ReadonlySet<string>): Relation {
+  if (source.relation.kind === 'rows') return columnsOfRows(source.relation, new Set([...used, rowNumber]))
   const columns = source.columns.filter(({ name }) => used.has(name)).map(({ name, type }) => ({ name, value: col(name, type) }))
   return { kind: 'project', input: source.relation, columns: [...columns, { name: rowNumber, value: col(rowNumber, integer) }] }
 }
@@ -237,16 +239,18 @@ function emitGroup(
 ): Relation {
   const images = clauses.map((clause) => ({ clause, image: imageColumns(merge.snapshot, clause) }))
   const used = usedBy(images.flatMap(({ image }) => image.map(({ value }) => value)))
+  const source = needsSource ? narrowedSource(merge.source, used) : undefined
   let input = emissions
+  if (source?.kind === 'rows' && emissions.kind === 'rows') input = besideByNumber(emissions, emission.source, source)
   if (needsTarget) input = withTargetRows(merge.snapshot, input, files, used)
-  if (needsSource) {
+  if (source !== undefined && !(source.kind === 'rows' && emissions.kind === 'rows')) {
     const on: Expr = {
       kind: 'call',
       name: '=',
       args: [col(rowNumber, integer), col(emission.source, integer)],
       type: { kind: 'boolean' },
     }
-    input = { kind: 'join', join: 'inner', left: input, right: narrowedSource(merge.source, used), on }
+    input = { kind: 'join', join: 'inner', left: input, right: source, on }
   }
   const columns = merge.snapshot.columns.map((column, place) => {
     const values = images.map(({ clause, image }) => ({ clause, value: image[place]?.value ?? lit(null, column.type) }))
