@@ -18,7 +18,7 @@ const pathIn = (text: string): string | undefined => /(?:that match the pattern|
 
 const isMissingFile = (text: string): boolean => /No files found that match|No such file or directory|does not exist on disk/i.test(text)
 
-const isFull = (text: string): boolean => /No space left on device|disk (?:is )?full|quota exceeded/i.test(text)
+const isFull = (text: string): boolean => /No space left on device|disk (?:is )?full|quota exceeded|File too large/i.test(text)
 
 const isCorrupt = (text: string): boolean =>
   /No magic bytes|too small to be a Parquet|Invalid Parquet|TProtocolException|Failed to read Parquet|Snappy decompression|ZSTD Decompression|Page .*checksum|footer length/i.test(text)
