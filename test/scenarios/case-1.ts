@@ -48,7 +48,8 @@ export const caseOne: readonly Scenario[] = [
     winners: [append(row(100, 1))],
     options: { reconcile: { statistics: false } },
     abort: { commits: ['L1'] },
-    differs: 'without statistics the added rows are read and found disjoint; the published flag has one tier to turn off',
+    differs:
+      'without statistics the added rows are read and found disjoint; the published flag has one tier to turn off',
   },
   {
     id: 'C1-4',
@@ -74,7 +75,13 @@ export const caseOne: readonly Scenario[] = [
     table: {
       schema: { id: 'long', v: 'long', p: 'string' },
       partitionBy: ['p'],
-      files: [[{ id: 1, v: 1, p: 'a' }, { id: 2, v: 2, p: 'a' }, { id: 3, v: 3, p: 'b' }]],
+      files: [
+        [
+          { id: 1, v: 1, p: 'a' },
+          { id: 2, v: 2, p: 'a' },
+          { id: 3, v: 3, p: 'b' },
+        ],
+      ],
     },
     loser: del("p = 'a' AND id < 2"),
     winners: [append({ id: 50, v: 5, p: 'a' })],
@@ -237,7 +244,12 @@ export const caseOneValues: readonly Scenario[] = [
     table: {
       schema: { id: 'long', v: 'long', p: 'string' },
       partitionBy: ['p'],
-      files: [[{ id: 1, v: 1, p: 'a' }, { id: 2, v: 2, p: 'a' }]],
+      files: [
+        [
+          { id: 1, v: 1, p: 'a' },
+          { id: 2, v: 2, p: 'a' },
+        ],
+      ],
     },
     loser: odd,
     winners: [append({ id: 50, v: 5, p: 'a' }, { id: 52, v: 5, p: 'b' })],
@@ -317,7 +329,10 @@ export const removedSide: readonly Scenario[] = [
     id: '1b-5',
     title: 'several reads select the row that goes',
     table: two([0, 2], [1, 3]),
-    loser: [insertSelect('SELECT id + 1000, v FROM t WHERE id = 3'), insertSelect('SELECT id + 2000, v FROM t WHERE id = 3')],
+    loser: [
+      insertSelect('SELECT id + 1000, v FROM t WHERE id = 3'),
+      insertSelect('SELECT id + 2000, v FROM t WHERE id = 3'),
+    ],
     winners: [del('id = 3')],
     abort: { aborts: 'removed rows' },
     repair: 'L2',
@@ -416,53 +431,63 @@ export const removedSide: readonly Scenario[] = [
 ]
 
 /** The smallest of 2.13 and the worked one of 2.10: wrong in every order if same-file vectors are united without the removed-side test. */
-export const holeA: readonly Scenario[] = (['Serializable', 'WriteSerializable'] as const).flatMap((isolation): Scenario[] => [
-  {
-    id: `HoleA ${isolation}`,
-    title: 'a row read and left alone is re-keyed by the winner',
-    table: {
-      schema: { id: 'long', v: 'string', ts: 'long' },
-      files: [[{ id: 1, v: 'a', ts: 10 }, { id: 2, v: 'b', ts: 1 }]],
+export const holeA: readonly Scenario[] = (['Serializable', 'WriteSerializable'] as const).flatMap(
+  (isolation): Scenario[] => [
+    {
+      id: `HoleA ${isolation}`,
+      title: 'a row read and left alone is re-keyed by the winner',
+      table: {
+        schema: { id: 'long', v: 'string', ts: 'long' },
+        files: [
+          [
+            { id: 1, v: 'a', ts: 10 },
+            { id: 2, v: 'b', ts: 1 },
+          ],
+        ],
+      },
+      loser: merge(
+        [
+          { id: 1, v: 'x', ts: 5 },
+          { id: 2, v: 'x', ts: 5 },
+        ],
+        (m) => m.whenMatched('s.ts > t.ts').update({ v: "'x'" }).whenNotMatched().insertAll(),
+      ),
+      winners: [update({ id: '99' }, "v IN ('a', 'x')")],
+      options: { isolation },
+      abort: { aborts: 'removed rows' },
+      repair: 'L2',
+      rows: ['1:x:5', '2:x:1', '99:a:10'],
     },
-    loser: merge(
-      [{ id: 1, v: 'x', ts: 5 }, { id: 2, v: 'x', ts: 5 }],
-      (m) => m.whenMatched('s.ts > t.ts').update({ v: "'x'" }).whenNotMatched().insertAll(),
-    ),
-    winners: [update({ id: '99' }, "v IN ('a', 'x')")],
-    options: { isolation },
-    abort: { aborts: 'removed rows' },
-    repair: 'L2',
-    rows: ['1:x:5', '2:x:1', '99:a:10'],
-  },
-  {
-    id: `HoleA smallest ${isolation}`,
-    title: 'a match that a false condition left alone is deleted',
-    table: { schema: idv, files: [[row(1, 1), row(2, 0)]] },
-    loser: merge([row(1, 0), row(2, 1)], (m) => m.whenMatched('s.v > t.v').updateAll().whenNotMatched().insertAll()),
-    winners: [del('v = 1')],
-    options: { isolation },
-    abort: { aborts: 'removed rows' },
-    repair: 'L2',
-    rows: ['1:0', '2:1'],
-  },
-  {
-    id: `HoleA insert-only ${isolation}`,
-    title: 'an insert-only MERGE whose match is deleted',
-    table: { schema: idv, files: [[row(1, 0)]] },
-    loser: merge([row(1, 0), row(2, 1)], (m) => m.whenNotMatched().insertAll()),
-    winners: [del()],
-    options: { isolation },
-    abort: { aborts: 'removed rows' },
-    rows: ['1:0', '2:1'],
-  },
-  {
-    id: `HoleA upsert ${isolation}`,
-    title: 'an upsert whose match, equal to its image, is deleted',
-    table: { schema: idv, files: [[row(1, 0)]] },
-    loser: merge([row(1, 0), row(2, 1)], upsert),
-    winners: [del()],
-    options: { isolation },
-    abort: { commits: ['L1'] },
-    rows: ['1:0', '2:1'],
-  },
-])
+    {
+      id: `HoleA smallest ${isolation}`,
+      title: 'a match that a false condition left alone is deleted',
+      table: { schema: idv, files: [[row(1, 1), row(2, 0)]] },
+      loser: merge([row(1, 0), row(2, 1)], (m) => m.whenMatched('s.v > t.v').updateAll().whenNotMatched().insertAll()),
+      winners: [del('v = 1')],
+      options: { isolation },
+      abort: { aborts: 'removed rows' },
+      repair: 'L2',
+      rows: ['1:0', '2:1'],
+    },
+    {
+      id: `HoleA insert-only ${isolation}`,
+      title: 'an insert-only MERGE whose match is deleted',
+      table: { schema: idv, files: [[row(1, 0)]] },
+      loser: merge([row(1, 0), row(2, 1)], (m) => m.whenNotMatched().insertAll()),
+      winners: [del()],
+      options: { isolation },
+      abort: { aborts: 'removed rows' },
+      rows: ['1:0', '2:1'],
+    },
+    {
+      id: `HoleA upsert ${isolation}`,
+      title: 'an upsert whose match, equal to its image, is deleted',
+      table: { schema: idv, files: [[row(1, 0)]] },
+      loser: merge([row(1, 0), row(2, 1)], upsert),
+      winners: [del()],
+      options: { isolation },
+      abort: { commits: ['L1'] },
+      rows: ['1:0', '2:1'],
+    },
+  ],
+)

@@ -5,8 +5,13 @@ import type { TableSpec } from './race.ts'
 
 const idv = { id: 'long', v: 'long' } as const
 const ten: TableSpec = { schema: idv, files: [ids(0, 9)] }
-const remove = (...keys: readonly number[]) => merge(keys.map((id) => ({ id })), matchedDelete)
-const without = (...gone: readonly number[]) => ids(0, 9).flatMap(({ id }) => (gone.includes(Number(id)) ? [] : [`${String(id)}:0`]))
+const remove = (...keys: readonly number[]) =>
+  merge(
+    keys.map((id) => ({ id })),
+    matchedDelete,
+  )
+const without = (...gone: readonly number[]) =>
+  ids(0, 9).flatMap(({ id }) => (gone.includes(Number(id)) ? [] : [`${String(id)}:0`]))
 
 const bareReason = 'the row is gone already and nothing was emitted because of it: both removals leave the same rows'
 
@@ -221,7 +226,14 @@ export const caseTwo: readonly Scenario[] = [
     table: {
       schema: { id: 'long', p: 'string' },
       partitionBy: ['p'],
-      files: [[{ id: 1, p: 'a' }, { id: 2, p: 'a' }, { id: 3, p: 'a' }, { id: 4, p: 'b' }]],
+      files: [
+        [
+          { id: 1, p: 'a' },
+          { id: 2, p: 'a' },
+          { id: 3, p: 'a' },
+          { id: 4, p: 'b' },
+        ],
+      ],
     },
     loser: del("p = 'a' AND id = 3"),
     winners: [del("p = 'a' AND id = 1")],

@@ -7,7 +7,16 @@ import { fieldReports } from './field-reports.ts'
 import { furtherMergeKeys, publishedMergeKeys } from './merge-keys.ts'
 import type { Scenario } from './scenario.ts'
 
-const all = [...caseOne, ...caseOneValues, ...removedSide, ...publishedMergeKeys, ...furtherMergeKeys, ...caseTwo, ...holeA, ...fieldReports]
+const all = [
+  ...caseOne,
+  ...caseOneValues,
+  ...removedSide,
+  ...publishedMergeKeys,
+  ...furtherMergeKeys,
+  ...caseTwo,
+  ...holeA,
+  ...fieldReports,
+]
 
 /** One line of the table in docs/proof.md. */
 function lineOf({ id, title, abort, differs }: Scenario): string {

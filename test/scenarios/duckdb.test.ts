@@ -7,4 +7,8 @@ import { describeScenarios } from './scenario.ts'
 
 const firstTen = /^MK-([1-9]|10)$/
 
-describeScenarios(duckdbBed(), [...caseTwo, ...publishedMergeKeys.filter(({ id }) => firstTen.test(id)), ...fieldReports])
+describeScenarios(duckdbBed(), [
+  ...caseTwo,
+  ...publishedMergeKeys.filter(({ id }) => firstTen.test(id)),
+  ...fieldReports,
+])

@@ -23,24 +23,32 @@ const layouts: readonly (readonly [string, (table: TableSpec) => TableSpec])[] =
   ['deletion vectors, partitioned', (table) => partitioned(withVectors(table, 'true'))],
   ['copy-on-write, partitioned', (table) => partitioned(withVectors(table, 'false'))],
 ]
-const orders: readonly (readonly [string])[] = [
-  ['as told'],
-  ['the other order'],
-]
+const orders: readonly (readonly [string])[] = [['as told'], ['the other order']]
 
 describe.each(layouts)('%s', (_layout, shape) => {
   describe.each(orders)('%s', (order) => {
-    test.each(fieldReports.map((scenario) => [scenario.id, scenario] as const))('%s -> rows of log order', async (_id, scenario) => {
-      const table = shape(scenario.table)
-      const own = statementsOf(scenario)
-      const [loser, winners] =
-        order === 'as told' ? [own, scenario.winners] : [scenario.winners.slice(-1), [...scenario.winners.slice(0, -1), ...own]]
-      const store = await createOn(bed, table)
-      const { outcome } = await race(bed, store, 'begin', { loser, winners, options: { ...scenario.options, onConflict: 'repair' } })
-      if (outcome.status === 'rejected') throw outcome.reason
-      expect(await rowsOf(openOn(bed, store))).toEqual(await serially(bed, table, [...winners.map((winner) => [winner]), loser]))
-      const paths = (await openOn(bed, store).files()).map(({ path }) => path)
-      expect(new Set(paths).size).toBe(paths.length)
-    })
+    test.each(fieldReports.map((scenario) => [scenario.id, scenario] as const))(
+      '%s -> rows of log order',
+      async (_id, scenario) => {
+        const table = shape(scenario.table)
+        const own = statementsOf(scenario)
+        const [loser, winners] =
+          order === 'as told'
+            ? [own, scenario.winners]
+            : [scenario.winners.slice(-1), [...scenario.winners.slice(0, -1), ...own]]
+        const store = await createOn(bed, table)
+        const { outcome } = await race(bed, store, 'begin', {
+          loser,
+          winners,
+          options: { ...scenario.options, onConflict: 'repair' },
+        })
+        if (outcome.status === 'rejected') throw outcome.reason
+        expect(await rowsOf(openOn(bed, store))).toEqual(
+          await serially(bed, table, [...winners.map((winner) => [winner]), loser]),
+        )
+        const paths = (await openOn(bed, store).files()).map(({ path }) => path)
+        expect(new Set(paths).size).toBe(paths.length)
+      },
+    )
   })
 })

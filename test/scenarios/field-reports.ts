@@ -5,7 +5,8 @@ import type { TableSpec } from './race.ts'
 
 const idv = { id: 'long', v: 'long' } as const
 const ten: TableSpec = { schema: idv, files: [ids(0, 9)] }
-const left = (...gone: readonly number[]) => ids(0, 9).flatMap(({ id }) => (gone.includes(Number(id)) ? [] : [`${String(id)}:0`]))
+const left = (...gone: readonly number[]) =>
+  ids(0, 9).flatMap(({ id }) => (gone.includes(Number(id)) ? [] : [`${String(id)}:0`]))
 const partitioned: TableSpec = {
   schema: { id: 'long', v: 'string', dt: 'string' },
   partitionBy: ['dt'],
@@ -13,7 +14,15 @@ const partitioned: TableSpec = {
 }
 
 export const fieldReports: readonly Scenario[] = [
-  { id: 'FR-01', title: 'two deletes of different rows', table: ten, loser: del('id = 7'), winners: [del('id = 2')], abort: { commits: ['L1'] }, rows: left(2, 7) },
+  {
+    id: 'FR-01',
+    title: 'two deletes of different rows',
+    table: ten,
+    loser: del('id = 7'),
+    winners: [del('id = 2')],
+    abort: { commits: ['L1'] },
+    rows: left(2, 7),
+  },
   {
     id: 'FR-01 a',
     title: 'on a file that has a vector',
@@ -85,7 +94,15 @@ export const fieldReports: readonly Scenario[] = [
   {
     id: 'FR-03 skew',
     title: 'write skew through a subquery',
-    table: { schema: { name: 'string', duty: 'long' }, files: [[{ name: 'alice', duty: 1 }, { name: 'bob', duty: 1 }]] },
+    table: {
+      schema: { name: 'string', duty: 'long' },
+      files: [
+        [
+          { name: 'alice', duty: 1 },
+          { name: 'bob', duty: 1 },
+        ],
+      ],
+    },
     loser: update({ duty: '0' }, "name = 'bob' AND (SELECT sum(duty) FROM t) >= 2"),
     winners: [update({ duty: '0' }, "name = 'alice' AND (SELECT sum(duty) FROM t) >= 2")],
     abort: { aborts: 'removed rows' },
@@ -96,8 +113,12 @@ export const fieldReports: readonly Scenario[] = [
     id: 'FR-04',
     title: 'two MERGEs insert one key into different partitions',
     table: partitioned,
-    loser: merge([{ id: 2, v: 'b', dt: 'd2' }], (m) => m.whenMatched().update({ v: 's.v' }).whenNotMatched().insertAll()),
-    winners: [merge([{ id: 2, v: 'a', dt: 'd1' }], (m) => m.whenMatched().update({ v: 's.v' }).whenNotMatched().insertAll())],
+    loser: merge([{ id: 2, v: 'b', dt: 'd2' }], (m) =>
+      m.whenMatched().update({ v: 's.v' }).whenNotMatched().insertAll(),
+    ),
+    winners: [
+      merge([{ id: 2, v: 'a', dt: 'd1' }], (m) => m.whenMatched().update({ v: 's.v' }).whenNotMatched().insertAll()),
+    ],
     abort: { aborts: 'added files' },
     repair: 'L2',
     rows: ['1:seed:d0', '2:b:d1'],

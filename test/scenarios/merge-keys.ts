@@ -97,7 +97,14 @@ export const publishedMergeKeys: readonly Scenario[] = [
     id: 'MK-10',
     title: 'two key columns, each value shared, the pair not',
     table: { schema: pairs, files: [[{ a: 1, b: 1, v: 0 }]] },
-    loser: merge([{ a: 60, b: 0, v: 1 }, { a: 61, b: 5, v: 1 }], upsert, 't.a = s.a AND t.b = s.b'),
+    loser: merge(
+      [
+        { a: 60, b: 0, v: 1 },
+        { a: 61, b: 5, v: 1 },
+      ],
+      upsert,
+      't.a = s.a AND t.b = s.b',
+    ),
     winners: [merge([{ a: 60, b: 5, v: 2 }], upsert, 't.a = s.a AND t.b = s.b')],
     abort: { commits: ['L1'] },
   },
@@ -227,7 +234,13 @@ export const furtherMergeKeys: readonly Scenario[] = [
     id: 'MK-16 acts',
     title: 'a conditional clause that would act on the row the winner changed',
     table: { schema: { id: 'long', ts: 'long' }, files: [[{ id: 1, ts: 10 }], [{ id: 2, ts: 1 }]] },
-    loser: merge([{ id: 1, ts: 5 }, { id: 2, ts: 5 }], (m) => m.whenMatched('s.ts > t.ts').updateAll()),
+    loser: merge(
+      [
+        { id: 1, ts: 5 },
+        { id: 2, ts: 5 },
+      ],
+      (m) => m.whenMatched('s.ts > t.ts').updateAll(),
+    ),
     winners: [update({ ts: '3' }, 'id = 1')],
     abort: { aborts: 'added files' },
     repair: 'L2',
@@ -237,10 +250,17 @@ export const furtherMergeKeys: readonly Scenario[] = [
     id: 'MK-16 still not',
     title: 'a conditional clause that would still not act',
     table: { schema: { id: 'long', ts: 'long' }, files: [[{ id: 1, ts: 10 }], [{ id: 2, ts: 1 }]] },
-    loser: merge([{ id: 1, ts: 5 }, { id: 2, ts: 5 }], (m) => m.whenMatched('s.ts > t.ts').updateAll()),
+    loser: merge(
+      [
+        { id: 1, ts: 5 },
+        { id: 2, ts: 5 },
+      ],
+      (m) => m.whenMatched('s.ts > t.ts').updateAll(),
+    ),
     winners: [update({ ts: '8' }, 'id = 1')],
     abort: { commits: ['L1'] },
-    differs: 'the condition is evaluated on the new image, and the row is left alone as before; by keys alone it is a conflict',
+    differs:
+      'the condition is evaluated on the new image, and the row is left alone as before; by keys alone it is a conflict',
     rows: ['1:8', '2:5'],
   },
   {
@@ -306,7 +326,8 @@ export const furtherMergeKeys: readonly Scenario[] = [
     loser: merge([{ id: 2.5, v: 1 }], upsert),
     winners: [append({ id: 3.5, v: 5 })],
     abort: { commits: ['L1'] },
-    differs: 'the real condition is evaluated; the published keys leave out floating-point columns and see the whole table',
+    differs:
+      'the real condition is evaluated; the published keys leave out floating-point columns and see the whole table',
   },
   {
     id: 'MK-20',

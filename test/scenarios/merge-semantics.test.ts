@@ -48,32 +48,53 @@ test('MK-22: the key pre-filter prunes the scan of the target', async () => {
   const store = await createOn(bed, { schema, files: [ids(0, 99), ids(100, 199), ids(200, 299), ids(300, 399)] })
   const scans: number[] = []
   const table = openOn(bed, store, { plane: watched(bed.plane(), (relation) => scans.push(scannedFiles(relation))) })
-  await table.merge([row(150, 1), row(160, 1)], { on: 't.id = s.id' }).whenMatched().updateAll().execute()
+  await table
+    .merge([row(150, 1), row(160, 1)], { on: 't.id = s.id' })
+    .whenMatched()
+    .updateAll()
+    .execute()
   expect(Math.max(...scans)).toBe(1)
   scans.length = 0
-  await table.merge([row(150, 1), row(350, 1)], { on: 't.id = s.id' }).whenMatched().updateAll().execute({ mergeKeyInSetThreshold: 1 })
+  await table
+    .merge([row(150, 1), row(350, 1)], { on: 't.id = s.id' })
+    .whenMatched()
+    .updateAll()
+    .execute({ mergeKeyInSetThreshold: 1 })
   expect(Math.max(...scans.slice(0, 1))).toBeGreaterThan(1)
 })
 
 test.each([
   { threshold: 10_000, source: [row(1, 1), row(2, 1), row(2, 2)], preFilter: 'inSet', distinctKeys: 2 },
   { threshold: 1, source: [row(1, 1), row(2, 1)], preFilter: 'range', distinctKeys: -1 },
-])('MK-13: the event of a key pre-filter, threshold $threshold -> $preFilter', async ({ threshold, source, preFilter, distinctKeys }) => {
-  const bed = memoryBed()
-  const store = await createOn(bed, { schema, files: [[row(9, 0)]] })
-  const events: unknown[] = []
-  const telemetry: Telemetry = {
-    event: (name, attributes) => {
-      if (name === 'braidlake.merge.key_pre_filter') events.push(attributes)
-    },
-    log: () => {},
-  }
-  await openOn(bed, store, { telemetry }).merge(source, { on: 't.id = s.id' }).whenMatched().updateAll().execute({ mergeKeyInSetThreshold: threshold })
-  expect(events).toEqual([{ keyColumns: 1, inSetThreshold: threshold, preFilter, distinctKeys }])
-})
+])(
+  'MK-13: the event of a key pre-filter, threshold $threshold -> $preFilter',
+  async ({ threshold, source, preFilter, distinctKeys }) => {
+    const bed = memoryBed()
+    const store = await createOn(bed, { schema, files: [[row(9, 0)]] })
+    const events: unknown[] = []
+    const telemetry: Telemetry = {
+      event: (name, attributes) => {
+        if (name === 'braidlake.merge.key_pre_filter') events.push(attributes)
+      },
+      log: () => {},
+    }
+    await openOn(bed, store, { telemetry })
+      .merge(source, { on: 't.id = s.id' })
+      .whenMatched()
+      .updateAll()
+      .execute({ mergeKeyInSetThreshold: threshold })
+    expect(events).toEqual([{ keyColumns: 1, inSetThreshold: threshold, preFilter, distinctKeys }])
+  },
+)
 
 describe('1b-9: a data file is missing at the commit', () => {
-  const table = { schema, files: [[row(0, 0), row(2, 0)], [row(1, 0), row(3, 0)]] }
+  const table = {
+    schema,
+    files: [
+      [row(0, 0), row(2, 0)],
+      [row(1, 0), row(3, 0)],
+    ],
+  }
   const copyOdd = insertSelect('SELECT id + 1000, v FROM t WHERE id % 2 = 1')
 
   test('a file the winner added -> nothing is proved: a conflict', async () => {
@@ -107,34 +128,37 @@ describe('1b-9: a data file is missing at the commit', () => {
   })
 })
 
-test.each(['abort', 'repair'] as const)('MK-21, %s: the staged source cannot be read at the commit -> nothing proved, no new error', async (onConflict) => {
-  const bed = memoryBed()
-  const store = await createOn(bed, { schema, files: [ids(0, 9)] })
-  let isArmed = false
-  const inner = bed.plane()
-  const plane = watched(inner, () => {
-    if (!isArmed) return
-    isArmed = false
-    throw failure('CLOSED', 'the staged rows were released')
-  })
-  const { outcome, version } = await race(bed, store, 'put', {
-    loser: [merge([row(7, 1), row(50, 1)], upsert)],
-    winners: [append(row(50, 9))],
-    options: { onConflict },
-    extras: { plane },
-    afterWinners: async () => {
-      isArmed = true
-    },
-  })
-  if (onConflict === 'abort') {
-    expect(rejected(outcome)).toMatchObject({ code: 'DELTA_CONCURRENT_APPEND', details: { found: 'added files' } })
-    expect(await openOn(bed, store).version()).toBe(version + 1)
-  } else {
-    if (outcome.status === 'rejected') throw outcome.reason
-    expect(outcome.value).toMatchObject({ reruns: 1, reconciled: [{ rung: 'L3' }] })
-    expect(await rowsOf(openOn(bed, store))).toContain('50:1')
-  }
-})
+test.each(['abort', 'repair'] as const)(
+  'MK-21, %s: the staged source cannot be read at the commit -> nothing proved, no new error',
+  async (onConflict) => {
+    const bed = memoryBed()
+    const store = await createOn(bed, { schema, files: [ids(0, 9)] })
+    let isArmed = false
+    const inner = bed.plane()
+    const plane = watched(inner, () => {
+      if (!isArmed) return
+      isArmed = false
+      throw failure('CLOSED', 'the staged rows were released')
+    })
+    const { outcome, version } = await race(bed, store, 'put', {
+      loser: [merge([row(7, 1), row(50, 1)], upsert)],
+      winners: [append(row(50, 9))],
+      options: { onConflict },
+      extras: { plane },
+      afterWinners: async () => {
+        isArmed = true
+      },
+    })
+    if (onConflict === 'abort') {
+      expect(rejected(outcome)).toMatchObject({ code: 'DELTA_CONCURRENT_APPEND', details: { found: 'added files' } })
+      expect(await openOn(bed, store).version()).toBe(version + 1)
+    } else {
+      if (outcome.status === 'rejected') throw outcome.reason
+      expect(outcome.value).toMatchObject({ reruns: 1, reconciled: [{ rung: 'L3' }] })
+      expect(await rowsOf(openOn(bed, store))).toContain('50:1')
+    }
+  },
+)
 
 describe.each([memoryBed(), duckdbBed()].map((bed) => [bed.name, bed] as const))('%s', (_name, bed: Bed) => {
   afterAll(() => bed.close())
@@ -142,7 +166,10 @@ describe.each([memoryBed(), duckdbBed()].map((bed) => [bed.name, bed] as const))
   test('FR-27: only source rows on which a clause acts count as several', async () => {
     const store = await createOn(bed, { schema: { id: 'long', v: 'long' }, files: [[row(1, 10)]] })
     const table = openOn(bed, store)
-    const source = [{ id: 1, op: 'skip' }, { id: 1, op: 'upd' }]
+    const source = [
+      { id: 1, op: 'skip' },
+      { id: 1, op: 'upd' },
+    ]
     await table.merge(source, { on: 't.id = s.id' }).whenMatched("s.op = 'upd'").update({ v: '99' }).execute()
     expect(await rowsOf(table)).toEqual(['1:99'])
   })
@@ -150,8 +177,15 @@ describe.each([memoryBed(), duckdbBed()].map((bed) => [bed.name, bed] as const))
   test('FR-27: two rows that act -> an error that names the key and both, and no commit', async () => {
     const store = await createOn(bed, { schema, files: [[row(1, 10)]] })
     const table = openOn(bed, store)
-    const source = [{ id: 1, op: 'upd', n: 1 }, { id: 1, op: 'upd', n: 2 }]
-    const attempt = table.merge(source, { on: 't.id = s.id' }).whenMatched("s.op = 'upd'").update({ v: 's.n' }).execute()
+    const source = [
+      { id: 1, op: 'upd', n: 1 },
+      { id: 1, op: 'upd', n: 2 },
+    ]
+    const attempt = table
+      .merge(source, { on: 't.id = s.id' })
+      .whenMatched("s.op = 'upd'")
+      .update({ v: 's.n' })
+      .execute()
     const error = rejected((await Promise.allSettled([attempt]))[0])
     expect(error.code).toBe('DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE')
     expect(error.details).toMatchObject({ key: { id: 1n } })
@@ -160,37 +194,78 @@ describe.each([memoryBed(), duckdbBed()].map((bed) => [bed.name, bed] as const))
   })
 
   test('FR-27: an unconditional delete may match twice and counts once; a conditional one may not', async () => {
-    const source = [{ id: 1, n: 1 }, { id: 1, n: 2 }]
+    const source = [
+      { id: 1, n: 1 },
+      { id: 1, n: 2 },
+    ]
     const store = await createOn(bed, { schema, files: [[row(1, 10), row(2, 10)]] })
     const table = openOn(bed, store)
     const conditional = table.merge(source, { on: 't.id = s.id' }).whenMatched('s.n > 0').delete().execute()
-    expect(rejected((await Promise.allSettled([conditional]))[0]).code).toBe('DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE')
+    expect(rejected((await Promise.allSettled([conditional]))[0]).code).toBe(
+      'DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE',
+    )
     const done = await table.merge(source, { on: 't.id = s.id' }).whenMatched().delete().execute()
     expect(done.metrics.rowsDeleted).toBe(1)
     expect(await rowsOf(table)).toEqual(['2:10'])
   })
 
-  test.each([' ', 'grp one', '%20', 'a%20b', 'a/b', 'a=b', 'a+b', 'a#b', 'a?b', 'é', 'a"b', 'a\nb', "o'b", 'x'.repeat(300), 'é'.repeat(300)])(
-    'FR-29: partition value %j, one upsert three times -> three rows each time',
-    async (p) => {
-      const store = await createOn(bed, { schema: { id: 'string', n: 'long', p: 'string' }, partitionBy: ['p'], files: [] })
-      const table = openOn(bed, store)
-      for (const n of [1, 2, 3]) {
-        const rows = ['A', 'B', 'C'].map((id) => ({ id, n, p }))
-        const done = await table.merge(rows, { on: 't.id = s.id AND t.p = s.p' }).whenMatched().updateAll().whenNotMatched().insertAll().execute()
-        expect(await rowsOf(openOn(bed, store))).toEqual(['A', 'B', 'C'].map((id) => `${id}:${n}:${p}`))
-        if (n > 1) expect(done.metrics).toMatchObject({ rowsUpdated: 3, rowsInserted: 0, filesRemoved: 1 })
-      }
-    },
-  )
+  test.each([
+    ' ',
+    'grp one',
+    '%20',
+    'a%20b',
+    'a/b',
+    'a=b',
+    'a+b',
+    'a#b',
+    'a?b',
+    'é',
+    'a"b',
+    'a\nb',
+    "o'b",
+    'x'.repeat(300),
+    'é'.repeat(300),
+  ])('FR-29: partition value %j, one upsert three times -> three rows each time', async (p) => {
+    const store = await createOn(bed, {
+      schema: { id: 'string', n: 'long', p: 'string' },
+      partitionBy: ['p'],
+      files: [],
+    })
+    const table = openOn(bed, store)
+    for (const n of [1, 2, 3]) {
+      const rows = ['A', 'B', 'C'].map((id) => ({ id, n, p }))
+      const done = await table
+        .merge(rows, { on: 't.id = s.id AND t.p = s.p' })
+        .whenMatched()
+        .updateAll()
+        .whenNotMatched()
+        .insertAll()
+        .execute()
+      expect(await rowsOf(openOn(bed, store))).toEqual(['A', 'B', 'C'].map((id) => `${id}:${n}:${p}`))
+      if (n > 1) expect(done.metrics).toMatchObject({ rowsUpdated: 3, rowsInserted: 0, filesRemoved: 1 })
+    }
+  })
 
   test.each(['true', 'false'])('FR-30: a target-only condition in ON, deletion vectors %s', async (vectors) => {
     const properties = { 'delta.enableDeletionVectors': vectors }
-    const files = [[{ id: 'i1', cost: null }, { id: 'i2', cost: 5 }, { id: 'i3', cost: 6 }]]
+    const files = [
+      [
+        { id: 'i1', cost: null },
+        { id: 'i2', cost: 5 },
+        { id: 'i3', cost: 6 },
+      ],
+    ]
     const store = await createOn(bed, { schema: { id: 'string', cost: 'long' }, properties, files })
     const table = openOn(bed, store)
-    const source = [{ id: 'i1', cost: 7 }, { id: 'i2', cost: 9 }]
-    const done = await table.merge(source, { on: 't.id = s.id AND t.cost IS NULL' }).whenMatched().update({ cost: 's.cost' }).execute()
+    const source = [
+      { id: 'i1', cost: 7 },
+      { id: 'i2', cost: 9 },
+    ]
+    const done = await table
+      .merge(source, { on: 't.id = s.id AND t.cost IS NULL' })
+      .whenMatched()
+      .update({ cost: 's.cost' })
+      .execute()
     expect(await rowsOf(table)).toEqual(['i1:7', 'i2:5', 'i3:6'])
     expect(done.metrics).toMatchObject({ rowsUpdated: 1, rowsCopied: vectors === 'true' ? 0 : 2 })
   })
@@ -215,7 +290,11 @@ describe('many keys on DuckDB', () => {
 
   test('MK-14: one of 1,000,000 source rows was deleted by the winner -> inserted instead', async () => {
     const store = await createOn(bed, { schema, files: [ids(0, 1500)] })
-    const { outcome } = await race(bed, store, 'put', { loser: [merge(source, upsert)], winners: [del('id = 1200')], options: {} })
+    const { outcome } = await race(bed, store, 'put', {
+      loser: [merge(source, upsert)],
+      winners: [del('id = 1200')],
+      options: {},
+    })
     if (outcome.status === 'rejected') throw outcome.reason
     expect(outcome.value.metrics).toMatchObject({ rowsUpdated: 500, rowsInserted: 999_500 })
   })

@@ -58,23 +58,34 @@ test('FR-02: the same rows in both vectors do not make an update and a delete th
 test('FR-07: the outcome returned is what the log holds', async () => {
   const store = await createOn(bed, { schema, files: [[row(1, 1)]] })
   for (const onConflict of ['abort', 'repair'] as const) {
-    const { outcome, version } = await race(bed, store, 'put', { loser: [del('id = 1')], winners: [append(row(1, 2))], options: { onConflict } })
+    const { outcome, version } = await race(bed, store, 'put', {
+      loser: [del('id = 1')],
+      winners: [append(row(1, 2))],
+      options: { onConflict },
+    })
     const [last] = await openOn(bed, store).history(1)
     const newest = await openOn(bed, store).version()
     if (outcome.status === 'rejected') expect(newest).toBe(version + 1)
-    else expect({ newest, operation: last?.commitInfo?.operation }).toEqual({ newest: outcome.value.version, operation: 'DELETE' })
+    else
+      expect({ newest, operation: last?.commitInfo?.operation }).toEqual({
+        newest: outcome.value.version,
+        operation: 'DELETE',
+      })
   }
   expect(await rowsOf(openOn(bed, store))).toEqual([])
 })
 
-test.each(['response-lost', 'retried-412'] as const)('FR-12: %s, the object was written -> success at that version, one copy', async (answer) => {
-  const bucket = await onBucket()
-  const store = conditionalStore(bucket)
-  store.answer(answer)
-  const done = await openOn(bed, store).append([row(2, 2)])
-  expect(done).toMatchObject({ committed: true, version: 2 })
-  expect(await rowsOf(openOn(bed, bucket))).toEqual(['1:1', '2:2'])
-})
+test.each(['response-lost', 'retried-412'] as const)(
+  'FR-12: %s, the object was written -> success at that version, one copy',
+  async (answer) => {
+    const bucket = await onBucket()
+    const store = conditionalStore(bucket)
+    store.answer(answer)
+    const done = await openOn(bed, store).append([row(2, 2)])
+    expect(done).toMatchObject({ committed: true, version: 2 })
+    expect(await rowsOf(openOn(bed, bucket))).toEqual(['1:1', '2:2'])
+  },
+)
 
 test('FR-12: the answer is lost and others commit meanwhile -> still our version', async () => {
   const bucket = await onBucket()
@@ -110,7 +121,10 @@ test('FR-12: the store writes nothing however often it is asked -> outcome unkno
   expect(error.code).toBe('COMMIT_OUTCOME_UNKNOWN')
   expect(await rowsOf(openOn(bed, bucket))).toEqual(['1:1'])
   await openOn(bed, bucket).append([row(3, 3)])
-  const resolved = await openOn(bed, bucket).resolveCommit(String(error.details['txnId']), Number(error.details['version']))
+  const resolved = await openOn(bed, bucket).resolveCommit(
+    String(error.details['txnId']),
+    Number(error.details['version']),
+  )
   expect(resolved).toBe('absent')
 })
 
@@ -132,7 +146,10 @@ test('FR-12: reading back fails too -> outcome unknown, not a conflict, and the 
   const error = rejected(outcome)
   expect(error.code).toBe('COMMIT_OUTCOME_UNKNOWN')
   expect(await rowsOf(openOn(bed, bucket))).toEqual(['1:1', '2:2'])
-  const resolved = await openOn(bed, bucket).resolveCommit(String(error.details['txnId']), Number(error.details['version']))
+  const resolved = await openOn(bed, bucket).resolveCommit(
+    String(error.details['txnId']),
+    Number(error.details['version']),
+  )
   expect(resolved).toBe('committed')
 })
 
@@ -140,46 +157,55 @@ test.each([
   { version: 7, applied: true },
   { version: 6, applied: true },
   { version: 8, applied: false },
-])('FR-12: application version 7 is there, a run with $version -> already applied: $applied', async ({ version, applied }) => {
-  const store = await createOn(bed, { schema, files: [] })
-  const table = openOn(bed, store)
-  await table.append([row(1, 1)], { application: { appId: 'job', version: 7 } })
-  const done = await table.append([row(1, 1)], { application: { appId: 'job', version } })
-  expect(done.alreadyApplied).toBe(applied)
-  expect(await rowsOf(table)).toHaveLength(applied ? 1 : 2)
-})
+])(
+  'FR-12: application version 7 is there, a run with $version -> already applied: $applied',
+  async ({ version, applied }) => {
+    const store = await createOn(bed, { schema, files: [] })
+    const table = openOn(bed, store)
+    await table.append([row(1, 1)], { application: { appId: 'job', version: 7 } })
+    const done = await table.append([row(1, 1)], { application: { appId: 'job', version } })
+    expect(done.alreadyApplied).toBe(applied)
+    expect(await rowsOf(table)).toHaveLength(applied ? 1 : 2)
+  },
+)
 
-test.each(['abort', 'repair'] as const)('FR-12: a winner carries our application transaction, %s -> a no-op', async (onConflict) => {
-  const store = await createOn(bed, { schema, files: [[row(1, 1)]] })
-  const application = { appId: 'job', version: 7 }
-  const { outcome } = await race(bed, store, 'put', {
-    loser: [append(row(2, 2))],
-    winners: [(t) => t.append([row(2, 2)], { application })],
-    options: { application, onConflict },
-  })
-  expect(value(outcome)).toMatchObject({ committed: false, alreadyApplied: true })
-  expect(await rowsOf(openOn(bed, store))).toEqual(['1:1', '2:2'])
-})
+test.each(['abort', 'repair'] as const)(
+  'FR-12: a winner carries our application transaction, %s -> a no-op',
+  async (onConflict) => {
+    const store = await createOn(bed, { schema, files: [[row(1, 1)]] })
+    const application = { appId: 'job', version: 7 }
+    const { outcome } = await race(bed, store, 'put', {
+      loser: [append(row(2, 2))],
+      winners: [(t) => t.append([row(2, 2)], { application })],
+      options: { application, onConflict },
+    })
+    expect(value(outcome)).toMatchObject({ committed: false, alreadyApplied: true })
+    expect(await rowsOf(openOn(bed, store))).toEqual(['1:1', '2:2'])
+  },
+)
 
-test.each(['abort', 'repair'] as const)('FR-13, %s: a slow writer finds its version taken -> 412, next version, bytes unchanged', async (onConflict) => {
-  const bucket = await onBucket()
-  const slow = conditionalStore(bucket)
-  let bytes: Uint8Array | undefined
-  const { outcome } = await race(bed, slow, 'put', {
-    loser: [del('id = 1')],
-    winners: [append(row(2, 2))],
-    options: { onConflict },
-    afterWinners: async () => {
-      bytes = await bucket.get(door(2))
-    },
-  })
-  expect(value(outcome)).toMatchObject({ version: 3, attempts: 2 })
-  expect(bytes).toBeDefined()
-  expect(await bucket.get(door(2))).toEqual(bytes)
-  expect(slow.puts).toContain(`${door(2)}: 412`)
-  expect(slow.puts).toContain(`${door(3)}: 200`)
-  expect(await rowsOf(openOn(bed, bucket))).toEqual(['2:2'])
-})
+test.each(['abort', 'repair'] as const)(
+  'FR-13, %s: a slow writer finds its version taken -> 412, next version, bytes unchanged',
+  async (onConflict) => {
+    const bucket = await onBucket()
+    const slow = conditionalStore(bucket)
+    let bytes: Uint8Array | undefined
+    const { outcome } = await race(bed, slow, 'put', {
+      loser: [del('id = 1')],
+      winners: [append(row(2, 2))],
+      options: { onConflict },
+      afterWinners: async () => {
+        bytes = await bucket.get(door(2))
+      },
+    })
+    expect(value(outcome)).toMatchObject({ version: 3, attempts: 2 })
+    expect(bytes).toBeDefined()
+    expect(await bucket.get(door(2))).toEqual(bytes)
+    expect(slow.puts).toContain(`${door(2)}: 412`)
+    expect(slow.puts).toContain(`${door(3)}: 200`)
+    expect(await rowsOf(openOn(bed, bucket))).toEqual(['2:2'])
+  },
+)
 
 test.each([409, 503])('FR-13: %i decides nothing -> the same version is put again, one copy', async (status) => {
   const bucket = await onBucket()
@@ -196,8 +222,14 @@ interface LogFile {
   readonly deletionVector?: Readonly<Record<string, unknown>>
 }
 
-async function logOf(store: ObjectStore, version: number): Promise<{ add: LogFile | undefined; remove: LogFile | undefined }> {
+async function logOf(
+  store: ObjectStore,
+  version: number,
+): Promise<{ add: LogFile | undefined; remove: LogFile | undefined }> {
   const text = new TextDecoder().decode(await store.get(door(version)))
-  const actions = text.trim().split('\n').map((line) => JSON.parse(line) as { add?: LogFile; remove?: LogFile })
+  const actions = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { add?: LogFile; remove?: LogFile })
   return { add: actions.find(({ add }) => add)?.add, remove: actions.find(({ remove }) => remove)?.remove }
 }

@@ -90,7 +90,10 @@ export interface TableSpec {
 export interface Target {
   append(source: MergeInputSource, options?: StatementOptions): Promise<unknown>
   delete(where?: string, options?: StatementOptions): Promise<unknown>
-  update(set: Readonly<Record<string, string>>, options?: StatementOptions & { readonly where?: string }): Promise<unknown>
+  update(
+    set: Readonly<Record<string, string>>,
+    options?: StatementOptions & { readonly where?: string },
+  ): Promise<unknown>
   merge(source: MergeInputSource, on: { readonly on: string }): MergeBuilder<unknown>
 }
 
@@ -140,12 +143,18 @@ export async function race(bed: Bed, store: ObjectStore, interleaving: Interleav
     for (const statement of plan.winners) await statement(winner, {})
     await plan.afterWinners?.(store)
   }
-  const loser = interleaving === 'begin' ? committed(bed, store, plan, winners) : put(bed, store, plan, version + 1, winners)
+  const loser =
+    interleaving === 'begin' ? committed(bed, store, plan, winners) : put(bed, store, plan, version + 1, winners)
   const [outcome] = await Promise.allSettled([loser])
   return { outcome, version }
 }
 
-async function committed(bed: Bed, store: ObjectStore, plan: Race, winners: () => Promise<void>): Promise<CommitResult> {
+async function committed(
+  bed: Bed,
+  store: ObjectStore,
+  plan: Race,
+  winners: () => Promise<void>,
+): Promise<CommitResult> {
   const tx: TableTransaction = await openOn(bed, store, plan.extras).begin(plan.options)
   if (plan.shows !== undefined) for await (const _ of tx.rows({ where: plan.shows })) continue
   for (const statement of plan.loser) await statement(tx, plan.options)
@@ -154,7 +163,13 @@ async function committed(bed: Bed, store: ObjectStore, plan: Race, winners: () =
 }
 
 /** The winners run right before the loser's first put of the next version, which then finds it taken. */
-async function put(bed: Bed, store: ObjectStore, plan: Race, version: number, winners: () => Promise<void>): Promise<CommitResult> {
+async function put(
+  bed: Bed,
+  store: ObjectStore,
+  plan: Race,
+  version: number,
+  winners: () => Promise<void>,
+): Promise<CommitResult> {
   const [statement, ...more] = plan.loser
   if (statement === undefined || more.length > 0) throw new Error('only a single statement commits by itself')
   let hasRun = false
@@ -172,7 +187,12 @@ async function put(bed: Bed, store: ObjectStore, plan: Race, version: number, wi
 }
 
 /** The rows that the statements leave when they run one after another: log order. */
-export async function serially(bed: Bed, spec: TableSpec, groups: readonly (readonly Statement[])[], options: ConflictOptions = {}): Promise<string[]> {
+export async function serially(
+  bed: Bed,
+  spec: TableSpec,
+  groups: readonly (readonly Statement[])[],
+  options: ConflictOptions = {},
+): Promise<string[]> {
   const store = await createOn(bed, spec)
   const table = openOn(bed, store, { options })
   for (const statements of groups) {

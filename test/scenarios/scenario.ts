@@ -6,7 +6,17 @@ import { afterAll, describe, expect, test } from 'vitest'
 import type { FindingKind, Rung } from '../../src/conflict/verdict.ts'
 import { BraidlakeError } from '../../src/base/errors.ts'
 import type { StatementOptions } from '../../src/table/options.ts'
-import { type Bed, type Interleaving, type Statement, type TableSpec, createOn, openOn, race, rowsOf, serially } from './race.ts'
+import {
+  type Bed,
+  type Interleaving,
+  type Statement,
+  type TableSpec,
+  createOn,
+  openOn,
+  race,
+  rowsOf,
+  serially,
+} from './race.ts'
 
 /** The rung each winner needed, or what stopped the loser and the winner it is laid to (1: the first). */
 export type Expected =
@@ -79,7 +89,11 @@ async function checkAbort(bed: Bed, scenario: Scenario, interleaving: Interleavi
     groups.push([...statementsOf(scenario)])
   } else {
     const error = rejected(end.outcome)
-    expect({ found: error.details['found'], winner: Number(error.details['winnerVersion']) - end.version, code: error.code }).toEqual({
+    expect({
+      found: error.details['found'],
+      winner: Number(error.details['winnerVersion']) - end.version,
+      code: error.code,
+    }).toEqual({
       found: scenario.abort.aborts,
       winner: scenario.abort.winner ?? 1,
       code: codes[scenario.abort.aborts],
@@ -108,7 +122,12 @@ async function checkRepair(bed: Bed, scenario: Scenario, interleaving: Interleav
   })
   await expectLogOrder(bed, scenario, scenario.table, outcome, await rowsOf(openOn(bed, store)))
   if (outcome.status === 'fulfilled' && scenario.repair !== undefined) {
-    expect(outcome.value.reconciled.map(({ rung }) => rung).sort().at(-1)).toBe(scenario.repair)
+    expect(
+      outcome.value.reconciled
+        .map(({ rung }) => rung)
+        .sort()
+        .at(-1),
+    ).toBe(scenario.repair)
   }
 }
 
@@ -146,7 +165,8 @@ async function expectLogOrder(
 }
 
 export function rejected(outcome: PromiseSettledResult<unknown>): BraidlakeError {
-  if (outcome.status === 'fulfilled') throw new Error(`it committed, though it must not: ${JSON.stringify(outcome.value, printable)}`)
+  if (outcome.status === 'fulfilled')
+    throw new Error(`it committed, though it must not: ${JSON.stringify(outcome.value, printable)}`)
   if (!(outcome.reason instanceof BraidlakeError)) throw outcome.reason
   return outcome.reason
 }

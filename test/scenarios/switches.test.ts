@@ -9,7 +9,14 @@ import { createOn, memoryBed, openOn, race, rowsOf, serially } from './race.ts'
 import { type Scenario, statementsOf } from './scenario.ts'
 
 const bed = memoryBed()
-const names: readonly (keyof ReconcileSwitches)[] = ['statistics', 'values', 'removedRows', 'mergeKeys', 'sameFile', 'relocation']
+const names: readonly (keyof ReconcileSwitches)[] = [
+  'statistics',
+  'values',
+  'removedRows',
+  'mergeKeys',
+  'sameFile',
+  'relocation',
+]
 const settings: readonly (readonly [string, Partial<ReconcileSwitches>])[] = [
   ['all on', {}],
   ...names.map((name) => [`${name} off`, { [name]: false }] as const),
@@ -28,16 +35,19 @@ function logOrder(scenario: Scenario): Promise<string[]> {
 }
 
 describe.each(settings)('%s', (_name, reconcile) => {
-  test.each(suite.map((scenario) => [scenario.id, scenario] as const))('%s under repair -> rows of log order', async (_id, scenario) => {
-    const store = await createOn(bed, scenario.table)
-    const { outcome } = await race(bed, store, 'begin', {
-      loser: statementsOf(scenario),
-      winners: scenario.winners,
-      options: { ...scenario.options, reconcile, onConflict: 'repair' },
-    })
-    if (outcome.status === 'rejected') throw outcome.reason
-    expect(await rowsOf(openOn(bed, store))).toEqual(await logOrder(scenario))
-  })
+  test.each(suite.map((scenario) => [scenario.id, scenario] as const))(
+    '%s under repair -> rows of log order',
+    async (_id, scenario) => {
+      const store = await createOn(bed, scenario.table)
+      const { outcome } = await race(bed, store, 'begin', {
+        loser: statementsOf(scenario),
+        winners: scenario.winners,
+        options: { ...scenario.options, reconcile, onConflict: 'repair' },
+      })
+      if (outcome.status === 'rejected') throw outcome.reason
+      expect(await rowsOf(openOn(bed, store))).toEqual(await logOrder(scenario))
+    },
+  )
 })
 
 async function commitsUnderAbort(scenario: Scenario, reconcile: Partial<ReconcileSwitches>): Promise<boolean> {
