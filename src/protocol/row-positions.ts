@@ -10,6 +10,8 @@ import { failure } from '../base/errors.ts'
 
 export interface RowPositions {
   readonly count: number
+  /** The highest position; -1 where there is none. */
+  readonly last: number
   has(position: number): boolean
   /** Ascending. A copy: the caller may write to it. */
   toArray(): Float64Array
@@ -52,10 +54,12 @@ export function sortedValues(positions: RowPositions): Uint32Array {
 class SortedPositions implements RowPositions {
   readonly values: Uint32Array
   readonly count: number
+  readonly last: number
 
   constructor(values: Uint32Array) {
     this.values = values
     this.count = values.length
+    this.last = values.at(-1) ?? -1
   }
 
   has(position: number): boolean {

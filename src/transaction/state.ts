@@ -4,6 +4,7 @@
  * Invariant: a path keeps its number for the life of the transaction, re-runs included; footprints are true of `snapshot.version`.
  */
 import { must } from '../base/assert.ts'
+import { type BraidlakeError, failure } from '../base/errors.ts'
 import type { Footprint } from '../conflict/footprint.ts'
 import { loadDeletionVector } from '../log/deletion-vectors.ts'
 import type { Snapshot } from '../log/snapshot.ts'
@@ -124,11 +125,13 @@ export class TransactionState {
     const ours = removed?.get(id)
     const { store } = this.parts.log
     const vector = add.deletionVector === undefined ? undefined : await loadDeletionVector(store, add.deletionVector, this.parts.vectors)
+    const rowCount = statisticsOf(this.snapshot, add).numRecords
+    if (vector !== undefined && rowCount !== undefined && vector.last >= rowCount) throw vectorBeyond(add.path, vector.last, rowCount)
     return {
       id,
       location: store.locate(add.path),
       partitionValues: add.partitionValues,
-      rowCount: statisticsOf(this.snapshot, add).numRecords,
+      rowCount,
       sizeBytes: add.size,
       deleted: union(vector, ours),
     }
@@ -168,6 +171,13 @@ export class TransactionState {
     this.snapshot = snapshot
     return statements
   }
+}
+
+/** A vector of another file, or statistics of one: either way it cannot be told which rows live. */
+function vectorBeyond(path: string, position: number, rowCount: number): BraidlakeError {
+  return failure('DELTA_DELETION_VECTOR_CORRUPT', `the deletion vector of ${path} names row ${position} of a file that has ${rowCount} rows`, {
+    details: { file: path, position, rowCount },
+  })
 }
 
 function union(a: RowPositions | undefined, b: RowPositions | undefined): RowPositions | undefined {

@@ -382,4 +382,36 @@ export const cases: readonly Case[] = [
     says: /./,
     run: (t) => DeltaTable.create(t.path, { schema, plane }),
   },
+  {
+    name: 'update of NOT NULL to NULL, partitioned',
+    code: 'DELTA_NOT_NULL_CONSTRAINT_VIOLATED',
+    says: /id/,
+    table: { partitionBy: ['name'] },
+    run: (t) => t.update({ id: 'NULL' }, { where: 'id = 2' }),
+  },
+  {
+    name: 'NULL in a partition column that is NOT NULL',
+    code: 'DELTA_NOT_NULL_CONSTRAINT_VIOLATED',
+    says: /id/,
+    table: { partitionBy: ['id'] },
+    run: (t) =>
+      t
+        .merge([{ ...good, id: null }], on)
+        .whenNotMatched()
+        .insertAll()
+        .execute(),
+  },
+  {
+    name: 'update of NOT NULL to NULL, copy on write',
+    code: 'DELTA_NOT_NULL_CONSTRAINT_VIOLATED',
+    says: /id/,
+    table: { properties: { 'delta.enableDeletionVectors': 'false' } },
+    run: (t) => t.update({ id: 'NULL' }, { where: 'id = 2' }),
+  },
+  {
+    name: 'insert from a select of NULL into NOT NULL',
+    code: 'DELTA_NOT_NULL_CONSTRAINT_VIOLATED',
+    says: /id/,
+    run: (t) => t.append({ select: 'SELECT CAST(NULL AS BIGINT) AS id, name, small, day FROM t' }),
+  },
 ]

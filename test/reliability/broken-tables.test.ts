@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ErrorCode } from '../../src/base/errors.ts'
 import { DeltaTable } from '../../src/index.ts'
+import { inlineDescriptor } from '../../src/protocol/deletion-vector.ts'
+import { rowPositions } from '../../src/protocol/row-positions.ts'
 import type { DeltaTable as Table } from '../../src/table/delta-table.ts'
 import { checkForm, errorOf, good, newTable, on, picture, plane, rowsOf } from './ground.ts'
 
@@ -157,6 +159,21 @@ const damages: readonly Damage[] = [
     says: /./,
     prepare: withVectorFile,
     damage: (path) => editLog(path, 3, (line) => line.replace(/"cardinality":\d+/, '"cardinality":7')),
+  },
+  {
+    name: 'a vector that names rows beyond the file',
+    code: 'DELTA_DELETION_VECTOR_CORRUPT',
+    says: /parquet/,
+    prepare: (t) => t.delete('id = 1'),
+    damage: (path) =>
+      editLog(path, 2, (line) =>
+        line.startsWith('{"add"')
+          ? line.replace(
+              /"deletionVector":\{[^}]*\}/,
+              `"deletionVector":${JSON.stringify(inlineDescriptor(rowPositions([1, 99])))}`,
+            )
+          : line,
+      ),
   },
   {
     name: 'a missing data file',
