@@ -45,7 +45,16 @@ const parquet: ParquetReader = {
   },
 }
 
-const checkpoints: CheckpointWriter = {
+/** With the process's own DuckDB, which a process that commits rows has loaded. */
+const duckdbCheckpoints: CheckpointWriter = {
+  async write(rows, columns) {
+    const { duckdbCheckpointWriter } = await import('./adapters/duckdb/duckdb-checkpoint-writer.ts')
+    return duckdbCheckpointWriter().write(rows, columns)
+  },
+}
+
+/** Beside another data plane, in JavaScript alone. */
+const plainCheckpoints: CheckpointWriter = {
   async write(rows, columns) {
     const { hyparquetCheckpointWriter } = await import('./adapters/parquet/hyparquet-checkpoint-writer.ts')
     return hyparquetCheckpointWriter().write(rows, columns)
@@ -56,7 +65,7 @@ function partsFor(path: string, options: OpenOptions): TableParts {
   return tableParts({
     store: options.store ?? localStore(path),
     parquet,
-    checkpoints,
+    checkpoints: options.plane === undefined ? duckdbCheckpoints : plainCheckpoints,
     environment: systemEnvironment(),
     telemetry: options.telemetry,
     plane: async () => options.plane ?? sharedPlane(),

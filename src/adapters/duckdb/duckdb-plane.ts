@@ -29,10 +29,15 @@ export interface DuckdbOptions {
 /** Decision 0010: point merges decode whole row groups, and a scan hardly minds small ones. */
 const defaultRowGroupRows = 8_192
 
+/** Small statements and checkpoints share an instance of one thread. */
+export function smallSettings(options: DuckdbOptions): EngineSettings {
+  return { ...engineSettings(options), threads: 1 }
+}
+
 export function duckdbPlane(options: DuckdbOptions = {}): DataPlane {
   const settings = engineSettings(options)
   const wide = withVectors(settings)
-  const small = settings.threads === 1 ? wide : withVectors({ ...settings, threads: 1 })
+  const small = settings.threads === 1 ? wide : withVectors(smallSettings(options))
   const rowGroupRows = options.rowGroupRows ?? defaultRowGroupRows
   const forWork = (relation: Relation): EngineWithVectors => (isSmall(relation) ? small : wide)
   return {
