@@ -15,7 +15,16 @@ const columns = `range AS id, range % 1000 AS c1, range * 3 AS c2, (range % 97):
   TIMESTAMPTZ '2024-01-01 00:00:00+00' + to_seconds(range % 31536000) AS c9`
 
 export const schema = {
-  id: 'long', c1: 'long', c2: 'long', c3: 'integer', c4: 'integer', c5: 'double', c6: 'double', c7: 'string', c8: 'string', c9: 'timestamp',
+  id: 'long',
+  c1: 'long',
+  c2: 'long',
+  c3: 'integer',
+  c4: 'integer',
+  c5: 'double',
+  c6: 'double',
+  c7: 'string',
+  c8: 'string',
+  c9: 'timestamp',
 }
 
 /** Rows in `files` files of equal size; keys of a file are a range, or spread over all files. */
@@ -47,7 +56,8 @@ export function copyTable(path) {
 }
 
 export function dropCopies() {
-  for (const name of readdirSync(benchFolder)) if (name.includes('-run-')) rmSync(join(benchFolder, name), { recursive: true })
+  for (const name of readdirSync(benchFolder))
+    if (name.includes('-run-')) rmSync(join(benchFolder, name), { recursive: true })
 }
 
 export function describeMachine() {

@@ -4,23 +4,48 @@ import { DeltaTable } from '../dist/index.js'
 const [path, index, processes, merges, keys, off] = process.argv.slice(2)
 const stride = 1_000_000
 const table = await DeltaTable.open(path)
-const options = off === 'true'
-  ? { onConflict: 'rerun', reconcile: { statistics: false, values: false, removedRows: false, mergeKeys: false, sameFile: false, relocation: false } }
-  : {}
+const options =
+  off === 'true'
+    ? {
+        onConflict: 'rerun',
+        reconcile: {
+          statistics: false,
+          values: false,
+          removedRows: false,
+          mergeKeys: false,
+          sameFile: false,
+          relocation: false,
+        },
+      }
+    : {}
 
 /** Ten rows: eight updates, two inserts, of keys no other writer touches. */
 function rows(merge) {
   const group = (merge * Number(processes) + Number(index)) * 10
   const id = (row) => (keys === 'near' ? group + row : (group + row) * 37 + row * 124_991) % stride
   return Array.from({ length: 10 }, (_, row) => ({
-    id: BigInt(row < 8 ? id(row) : stride * 10 + group + row), c1: 1n, c2: 2n, c3: 3, c4: 4, c5: 0.5, c6: 1.5, c7: 'w', c8: 'c', c9: new Date(0),
+    id: BigInt(row < 8 ? id(row) : stride * 10 + group + row),
+    c1: 1n,
+    c2: 2n,
+    c3: 3,
+    c4: 4,
+    c5: 0.5,
+    c6: 1.5,
+    c7: 'w',
+    c8: 'c',
+    c9: new Date(0),
   }))
 }
 
-const merge = (source) => table.merge(source, { on: 't.id = s.id' }).whenMatched().updateAll().whenNotMatched().insertAll().execute(options)
+const merge = (source) =>
+  table.merge(source, { on: 't.id = s.id' }).whenMatched().updateAll().whenNotMatched().insertAll().execute(options)
 
 // Warm code and caches without touching the table: a merge that matches nothing and inserts nothing.
-await table.merge([{ id: -1n }], { on: 't.id = s.id' }).whenMatched().delete().execute()
+await table
+  .merge([{ id: -1n }], { on: 't.id = s.id' })
+  .whenMatched()
+  .delete()
+  .execute()
 process.send('ready')
 await new Promise((go) => process.once('message', go))
 const before = process.cpuUsage()

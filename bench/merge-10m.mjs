@@ -5,13 +5,24 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { DeltaTable } from '../dist/index.js'
-import { copyTable, describeMachine, dropCopies, makeTable, median, peakMemory, projectRoot, timed } from './bench-table.mjs'
+import {
+  copyTable,
+  describeMachine,
+  dropCopies,
+  makeTable,
+  median,
+  peakMemory,
+  projectRoot,
+  timed,
+} from './bench-table.mjs'
 
 const runs = Number(process.argv[process.argv.indexOf('--runs') + 1]) || 3
 const total = 10_000_000
 
 /** 80 % updates, 10 % deletes (op = d), 10 % inserts, spread over all files. */
-const sourceSql = (count) => `SELECT CASE WHEN i % 10 = 9 THEN ${total} + i ELSE (i * ${Math.floor(total / count)}) END AS id,
+const sourceSql = (
+  count,
+) => `SELECT CASE WHEN i % 10 = 9 THEN ${total} + i ELSE (i * ${Math.floor(total / count)}) END AS id,
   i AS c1, i AS c2, 1::INT AS c3, 2::INT AS c4, 0.5::DOUBLE AS c5, 1.5::DOUBLE AS c6, 'new' AS c7, 'city' AS c8,
   TIMESTAMPTZ '2025-01-01 00:00:00+00' AS c9, CASE WHEN i % 10 = 8 THEN 'd' ELSE 'u' END AS op FROM range(${count}) t(i)`
 
@@ -24,7 +35,10 @@ async function braidlake(path, count, set) {
   const table = await DeltaTable.open(path)
   await table.version()
   return timed(async () => {
-    const merge = table.merge({ query: sourceSql(count) }, { on: 't.id = s.id' }).whenMatched("s.op = 'd'").delete()
+    const merge = table
+      .merge({ query: sourceSql(count) }, { on: 't.id = s.id' })
+      .whenMatched("s.op = 'd'")
+      .delete()
     const updated = set === null ? merge.whenMatched().updateAll() : merge.whenMatched().update(set)
     return updated.whenNotMatched().insertAll().execute()
   })
@@ -34,19 +48,27 @@ async function rawDuckdb(path, count, set) {
   const instance = await DuckDBInstance.create(':memory:', { threads: '2', memory_limit: '1GB' })
   const connection = await instance.connect()
   await connection.run("SET TimeZone='UTC'")
-  const files = readdirSync(path).filter((name) => name.endsWith('.parquet')).sort().map((name) => `'${join(path, name)}'`)
+  const files = readdirSync(path)
+    .filter((name) => name.endsWith('.parquet'))
+    .sort()
+    .map((name) => `'${join(path, name)}'`)
   const scan = `read_parquet([${files.join(',')}])`
   const out = join(path, 'raw-image.parquet')
   await connection.run('SELECT 1')
   const result = await timed(async () => {
     await connection.run(`CREATE TEMP TABLE s AS ${sourceSql(count)}`)
-    await connection.run(`CREATE TEMP TABLE m AS SELECT t.file_index fi, t.file_row_number rn, s.rowid srow, s.op FROM ${scan} t JOIN s ON t.id = s.id`)
+    await connection.run(
+      `CREATE TEMP TABLE m AS SELECT t.file_index fi, t.file_row_number rn, s.rowid srow, s.op FROM ${scan} t JOIN s ON t.id = s.id`,
+    )
     await connection.runAndReadAll('SELECT fi, rn FROM m GROUP BY ALL HAVING count(*) > 1 LIMIT 1')
     const inserts = `SELECT s.* EXCLUDE (op) FROM s WHERE s.rowid NOT IN (SELECT srow FROM m)`
-    const images = set === null
-      ? `SELECT s.* EXCLUDE (op) FROM s JOIN m ON s.rowid = m.srow WHERE m.op <> 'd'`
-      : `SELECT t.* REPLACE (s.c1 AS c1) FROM ${scan} t JOIN m ON t.file_index = m.fi AND t.file_row_number = m.rn JOIN s ON s.rowid = m.srow WHERE m.op <> 'd'`
-    await connection.run(`COPY (${images} UNION ALL ${inserts}) TO '${out}' (FORMAT parquet, COMPRESSION snappy, RETURN_STATS)`)
+    const images =
+      set === null
+        ? `SELECT s.* EXCLUDE (op) FROM s JOIN m ON s.rowid = m.srow WHERE m.op <> 'd'`
+        : `SELECT t.* REPLACE (s.c1 AS c1) FROM ${scan} t JOIN m ON t.file_index = m.fi AND t.file_row_number = m.rn JOIN s ON s.rowid = m.srow WHERE m.op <> 'd'`
+    await connection.run(
+      `COPY (${images} UNION ALL ${inserts}) TO '${out}' (FORMAT parquet, COMPRESSION snappy, RETURN_STATS)`,
+    )
     return (await connection.runAndReadAll('SELECT fi, list(rn ORDER BY rn) FROM m GROUP BY fi')).getRows().length
   })
   rmSync(out, { force: true })
@@ -56,7 +78,11 @@ async function rawDuckdb(path, count, set) {
 
 function deltaRs(path, count, set) {
   const python = join(projectRoot, '.peers/venv/bin/python')
-  const run = spawnSync(python, [join(projectRoot, 'bench/merge_deltars.py'), path, String(count), set === null ? 'all' : 'one'], { encoding: 'utf8' })
+  const run = spawnSync(
+    python,
+    [join(projectRoot, 'bench/merge_deltars.py'), path, String(count), set === null ? 'all' : 'one'],
+    { encoding: 'utf8' },
+  )
   if (run.status !== 0) throw new Error(run.stderr)
   return JSON.parse(run.stdout)
 }
@@ -77,7 +103,13 @@ for (const { name, set } of cases) {
       metrics = result.value.metrics
       rmSync(copy, { recursive: true })
     }
-    const row = { case: name, source: count, braidlakeMs: Math.round(median(ours)), rawDuckdbMs: Math.round(median(raw)), limitMs: Math.round(median(raw) * 1.5 + 50) }
+    const row = {
+      case: name,
+      source: count,
+      braidlakeMs: Math.round(median(ours)),
+      rawDuckdbMs: Math.round(median(raw)),
+      limitMs: Math.round(median(raw) * 1.5 + 50),
+    }
     if (process.argv.includes('--peers') && set === null) {
       const copy = copyTable(base)
       const peer = deltaRs(copy, count, set)

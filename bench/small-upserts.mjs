@@ -12,8 +12,26 @@ const before = process.memoryUsage().rss
 const table = await DeltaTable.open(path)
 await table.version()
 const idleMiB = (process.memoryUsage().rss - before) / 2 ** 20
-const row = (id) => ({ id: BigInt(id), c1: 1n, c2: 2n, c3: 3, c4: 4, c5: 0.5, c6: 1.5, c7: 'w', c8: 'c', c9: new Date(0) })
-const upsert = (id) => table.merge([row(id)], { on: 't.id = s.id' }).whenMatched().updateAll().whenNotMatched().insertAll().execute()
+const row = (id) => ({
+  id: BigInt(id),
+  c1: 1n,
+  c2: 2n,
+  c3: 3,
+  c4: 4,
+  c5: 0.5,
+  c6: 1.5,
+  c7: 'w',
+  c8: 'c',
+  c9: new Date(0),
+})
+const upsert = (id) =>
+  table
+    .merge([row(id)], { on: 't.id = s.id' })
+    .whenMatched()
+    .updateAll()
+    .whenNotMatched()
+    .insertAll()
+    .execute()
 
 const count = Number(process.argv[2] ?? 1000)
 const latencies = []
@@ -35,15 +53,26 @@ const logBytes = readdirSync(log).reduce((sum, name) => sum + statSync(join(log,
 const cold = []
 for (let run = 0; run < 5; run++) {
   const started = performance.now()
-  const ended = spawnSync(process.execPath, [join(projectRoot, 'bench/one-merge.mjs'), path, String(run)], { encoding: 'utf8' })
+  const ended = spawnSync(process.execPath, [join(projectRoot, 'bench/one-merge.mjs'), path, String(run)], {
+    encoding: 'utf8',
+  })
   if (ended.status !== 0) throw new Error(ended.stderr)
   cold.push(performance.now() - started)
 }
 const round = (value) => Number(value.toFixed(1))
-console.table([{
-  p50: round(sorted[Math.floor(count * 0.5)]), p95: round(sorted[Math.floor(count * 0.95)]), p99: round(sorted[Math.floor(count * 0.99)]),
-  cpuMsPerMerge: round((used.user + used.system) / 1000 / count), lastTenthOf200: round(drift), lastTenthOfAll: round(driftAll),
-  logMiB: round(logBytes / 2 ** 20), idleHandleMiB: round(idleMiB), coldMs: Math.round(Math.min(...cold)), coldMsMax: Math.round(Math.max(...cold)),
-}])
+console.table([
+  {
+    p50: round(sorted[Math.floor(count * 0.5)]),
+    p95: round(sorted[Math.floor(count * 0.95)]),
+    p99: round(sorted[Math.floor(count * 0.99)]),
+    cpuMsPerMerge: round((used.user + used.system) / 1000 / count),
+    lastTenthOf200: round(drift),
+    lastTenthOfAll: round(driftAll),
+    logMiB: round(logBytes / 2 ** 20),
+    idleHandleMiB: round(idleMiB),
+    coldMs: Math.round(Math.min(...cold)),
+    coldMsMax: Math.round(Math.max(...cold)),
+  },
+])
 rmSync(path, { recursive: true })
 dropCopies()

@@ -40,5 +40,7 @@ await Promise.all(
   }),
 )
 for (const text of failed) console.error(text)
-console.log(`${failed.length === 0 ? 'all passed' : `${failed.length} failed`} in ${((performance.now() - started) / 1000).toFixed(1)} s`)
+console.log(
+  `${failed.length === 0 ? 'all passed' : `${failed.length} failed`} in ${((performance.now() - started) / 1000).toFixed(1)} s`,
+)
 process.exit(failed.length === 0 ? 0 : 1)

@@ -3,7 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import ts from 'typescript'
 
 const source = readFileSync(new URL('../src/base/errors.ts', import.meta.url), 'utf8')
-const { outputText } = ts.transpileModule(source, { compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 } })
+const { outputText } = ts.transpileModule(source, {
+  compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },
+})
 const { errorClasses } = await import(`data:text/javascript;base64,${Buffer.from(outputText).toString('base64')}`)
 
 const kinds = {
@@ -28,7 +30,8 @@ const lines = [
 for (const [kind, meaning] of Object.entries(kinds)) {
   const codes = Object.entries(errorClasses).filter(([, entry]) => entry.kind === kind)
   lines.push(`## ${kind}: ${meaning}`, '', '| code | cause | cure | worth a retry |', '| --- | --- | --- | --- |')
-  for (const [code, { cause, cure, retry }] of codes) lines.push(`| \`${code}\` | ${cause} | ${cure} | ${retries[retry]} |`)
+  for (const [code, { cause, cure, retry }] of codes)
+    lines.push(`| \`${code}\` | ${cause} | ${cure} | ${retries[retry]} |`)
   lines.push('')
 }
 const text = `${lines.join('\n').trimEnd()}\n`

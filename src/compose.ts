@@ -97,9 +97,12 @@ export const DeltaTable = {
 }
 
 /** Opens tables by name with a data plane of their own, for SQL across them. */
-export async function openLake(options: OpenOptions & { readonly tables: Readonly<Record<string, string>> }): Promise<Lake> {
+export async function openLake(
+  options: OpenOptions & { readonly tables: Readonly<Record<string, string>> },
+): Promise<Lake> {
   const plane = options.plane ?? (await newPlane())
   const tables = new Map<string, Table>()
-  for (const [name, path] of Object.entries(options.tables)) tables.set(name, await DeltaTable.open(path, { ...options, plane }))
+  for (const [name, path] of Object.entries(options.tables))
+    tables.set(name, await DeltaTable.open(path, { ...options, plane }))
   return new Lake(tables, plane)
 }

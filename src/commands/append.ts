@@ -64,4 +64,3 @@ function byName(snapshot: Snapshot, source: SourceRows): { name: string; value: 
     return { name: `t.${column.name}`, value: coerceTo(value, column.type, `column \`${column.name}\``) }
   })
 }
-

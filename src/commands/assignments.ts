@@ -28,7 +28,9 @@ export function bindSetList(
     const column = columnNamed(snapshot, name)
     const output = `t.${column.name}`
     if (bound.has(output)) {
-      throw failure('DELTA_SCHEMA_MISMATCH', `column \`${column.name}\` is set twice`, { details: { column: column.name } })
+      throw failure('DELTA_SCHEMA_MISMATCH', `column \`${column.name}\` is set twice`, {
+        details: { column: column.name },
+      })
     }
     bound.set(output, coerceTo(bindValue(text, scope, setting, answers), column.type, `column \`${column.name}\``))
   }
@@ -43,9 +45,13 @@ export function bindAll(snapshot: Snapshot, source: readonly RelationColumn[]): 
   for (const column of snapshot.columns) {
     const from = byName.get(column.name.toLowerCase())
     if (from === undefined) {
-      throw failure('DELTA_SCHEMA_MISMATCH', `the source has no column \`${column.name}\`, which setting all columns needs`, {
-        details: { column: column.name, sourceColumns: [...byName.keys()] },
-      })
+      throw failure(
+        'DELTA_SCHEMA_MISMATCH',
+        `the source has no column \`${column.name}\`, which setting all columns needs`,
+        {
+          details: { column: column.name, sourceColumns: [...byName.keys()] },
+        },
+      )
     }
     bound.set(`t.${column.name}`, coerceTo(col(from.name, from.type), column.type, `column \`${column.name}\``))
   }
@@ -53,7 +59,11 @@ export function bindAll(snapshot: Snapshot, source: readonly RelationColumn[]): 
 }
 
 /** Values of a whole row: those assigned, and for the others the row's own (`keep`) or NULL. */
-export function imageOf(snapshot: Snapshot, assignments: Assignments, others: 'keep' | 'null'): { name: string; value: Expr }[] {
+export function imageOf(
+  snapshot: Snapshot,
+  assignments: Assignments,
+  others: 'keep' | 'null',
+): { name: string; value: Expr }[] {
   return snapshot.columns.map(({ name, type }) => {
     const output = `t.${name}`
     const rest = others === 'keep' ? col(output, type) : lit(null, type)
@@ -67,5 +77,7 @@ export function columnNamed(snapshot: Snapshot, name: string): TableColumn {
   if (column !== undefined) return column
   const suggestions = nearest(wanted, snapshot.columns).map((candidate) => candidate.name)
   const hint = suggestions.length > 0 ? ` Did you mean ${suggestions.map((s) => `\`${s}\``).join(' or ')}?` : ''
-  throw failure('EXPRESSION_UNKNOWN_COLUMN', `The table has no column \`${wanted}\`.${hint}`, { details: { name: wanted, suggestions } })
+  throw failure('EXPRESSION_UNKNOWN_COLUMN', `The table has no column \`${wanted}\`.${hint}`, {
+    details: { name: wanted, suggestions },
+  })
 }

@@ -58,7 +58,12 @@ export function bothScopes(snapshot: Snapshot, setting: StatementSetting, source
 }
 
 /** Parses and binds a condition; undefined is TRUE. */
-export function bindCondition(text: string | undefined, scope: Scope, setting: StatementSetting, answers?: QuestionAnswers): Expr {
+export function bindCondition(
+  text: string | undefined,
+  scope: Scope,
+  setting: StatementSetting,
+  answers?: QuestionAnswers,
+): Expr {
   if (text === undefined) return trueLiteral
   return analyzePredicate(parseOnce(text, setting), scope, analyzeOptions(setting, answers), 'The condition')
 }

@@ -39,7 +39,11 @@ async function planInsertSelect(sql: string, setting: StatementSetting, view: Pl
     : planAggregate(sql, setting, view)
 }
 
-function planRows(snapshot: Snapshot, where: Expr, items: readonly { readonly name: string; readonly value: Expr }[]): StatementPlan {
+function planRows(
+  snapshot: Snapshot,
+  where: Expr,
+  items: readonly { readonly name: string; readonly value: Expr }[],
+): StatementPlan {
   const values = fitColumns(snapshot, items)
   return {
     form: {
@@ -110,11 +114,18 @@ async function planAggregate(sql: string, setting: StatementSetting, view: Plann
 }
 
 /** By position, as SQL's INSERT: each table column gets the item at its place. */
-function fitColumns(snapshot: Snapshot, items: readonly { readonly name: string; readonly value: Expr }[]): { name: string; value: Expr }[] {
+function fitColumns(
+  snapshot: Snapshot,
+  items: readonly { readonly name: string; readonly value: Expr }[],
+): { name: string; value: Expr }[] {
   if (items.length !== snapshot.columns.length) {
-    throw failure('DELTA_SCHEMA_MISMATCH', `the query gives ${items.length} columns, the table has ${snapshot.columns.length}`, {
-      details: { given: items.map((item) => item.name), table: snapshot.columns.map((column) => column.name) },
-    })
+    throw failure(
+      'DELTA_SCHEMA_MISMATCH',
+      `the query gives ${items.length} columns, the table has ${snapshot.columns.length}`,
+      {
+        details: { given: items.map((item) => item.name), table: snapshot.columns.map((column) => column.name) },
+      },
+    )
   }
   return snapshot.columns.map((column, place) => ({
     name: `t.${column.name}`,

@@ -12,10 +12,25 @@ import type { QuestionAnswers } from './questions.ts'
 /** As the caller gives them. `set` or `values` of `'all'`: every column from the source column of its name. */
 export type MergeClause =
   | { readonly when: 'matched'; readonly condition: string | undefined; readonly action: 'delete' }
-  | { readonly when: 'matched'; readonly condition: string | undefined; readonly action: 'update'; readonly set: SetList | 'all' }
-  | { readonly when: 'not-matched'; readonly condition: string | undefined; readonly action: 'insert'; readonly values: SetList | 'all' }
+  | {
+      readonly when: 'matched'
+      readonly condition: string | undefined
+      readonly action: 'update'
+      readonly set: SetList | 'all'
+    }
+  | {
+      readonly when: 'not-matched'
+      readonly condition: string | undefined
+      readonly action: 'insert'
+      readonly values: SetList | 'all'
+    }
   | { readonly when: 'not-matched-by-source'; readonly condition: string | undefined; readonly action: 'delete' }
-  | { readonly when: 'not-matched-by-source'; readonly condition: string | undefined; readonly action: 'update'; readonly set: SetList }
+  | {
+      readonly when: 'not-matched-by-source'
+      readonly condition: string | undefined
+      readonly action: 'update'
+      readonly set: SetList
+    }
 
 export interface BoundClause {
   /** Its place among all clauses. */
@@ -35,7 +50,10 @@ export function bindClauses(
   answers: QuestionAnswers | undefined,
 ): BoundClause[] {
   if (clauses.length === 0) {
-    throw failure('INVALID_OPTION', 'a MERGE needs at least one clause: whenMatched, whenNotMatched or whenNotMatchedBySource')
+    throw failure(
+      'INVALID_OPTION',
+      'a MERGE needs at least one clause: whenMatched, whenNotMatched or whenNotMatchedBySource',
+    )
   }
   const scopes = {
     matched: bothScopes(snapshot, setting, source),
@@ -83,6 +101,9 @@ export function isLoneDelete(clauses: readonly BoundClause[]): boolean {
 export function clauseTexts(clauses: readonly MergeClause[]): string[] {
   return clauses.flatMap((clause) => {
     const lists = clause.action === 'delete' ? 'all' : clause.action === 'update' ? clause.set : clause.values
-    return [...(clause.condition === undefined ? [] : [clause.condition]), ...(lists === 'all' ? [] : Object.values(lists))]
+    return [
+      ...(clause.condition === undefined ? [] : [clause.condition]),
+      ...(lists === 'all' ? [] : Object.values(lists)),
+    ]
   })
 }

@@ -31,7 +31,10 @@ export async function keyPreFilter(on: Expr, source: SourceRows, setting: Statem
     inSetThreshold: setting.mergeKeyInSetThreshold,
     preFilter: keys.length === 0 ? 'none' : keys.every(({ kind }) => kind === 'list') ? 'inSet' : 'range',
     // -1: above the threshold, so not counted.
-    distinctKeys: keys.reduce((most, one) => (one.kind === 'list' && most >= 0 ? Math.max(most, one.keys.length) : -1), 0),
+    distinctKeys: keys.reduce(
+      (most, one) => (one.kind === 'list' && most >= 0 ? Math.max(most, one.keys.length) : -1),
+      0,
+    ),
   })
   return and(terms)
 }
@@ -60,16 +63,20 @@ function isOver(expr: Expr, prefix: string): boolean {
 function keyCondition(key: EquiKey, values: Keys): Expr {
   const { type } = key.source
   if (values.kind === 'range') {
-    return and([
-      call('>=', [key.target, lit(values.min, type)]),
-      call('<=', [key.target, lit(values.max, type)]),
-    ])
+    return and([call('>=', [key.target, lit(values.min, type)]), call('<=', [key.target, lit(values.max, type)])])
   }
   if (values.keys.length === 0) return falseLiteral
-  return { kind: 'in', input: key.target, items: values.keys.map((value) => lit(value, type)), type: { kind: 'boolean' } }
+  return {
+    kind: 'in',
+    input: key.target,
+    items: values.keys.map((value) => lit(value, type)),
+    type: { kind: 'boolean' },
+  }
 }
 
-type Keys = { readonly kind: 'list'; readonly keys: readonly Datum[] } | { readonly kind: 'range'; readonly min: Datum; readonly max: Datum }
+type Keys =
+  | { readonly kind: 'list'; readonly keys: readonly Datum[] }
+  | { readonly kind: 'range'; readonly min: Datum; readonly max: Datum }
 
 async function distinctKeys(key: Expr, source: SourceRows, setting: StatementSetting): Promise<Keys> {
   const limit = setting.mergeKeyInSetThreshold
@@ -88,7 +95,10 @@ async function distinctKeys(key: Expr, source: SourceRows, setting: StatementSet
 }
 
 function keysInMemory(key: Expr, source: SourceRows, values: readonly ArrayLike<Datum>[], limit: number): Keys {
-  const evaluate = compile(key, source.columns.map(({ name }) => name))
+  const evaluate = compile(
+    key,
+    source.columns.map(({ name }) => name),
+  )
   const distinct = new Map<string, Datum>()
   for (let row = 0; row < source.rowCount; row++) {
     const value = evaluate(values.map((column) => column[row] ?? null))
@@ -125,7 +135,8 @@ export function emittedKeys(merge: BoundMerge): StatementPlan['emittedKeys'] {
     const key = equiKey(conjunct)
     return key?.target.kind === 'column' ? [{ column: key.target.name, source: key.source }] : []
   })
-  if (values === undefined || keys.length === 0 || clauses.some(({ when }) => when === 'not-matched-by-source')) return undefined
+  if (values === undefined || keys.length === 0 || clauses.some(({ when }) => when === 'not-matched-by-source'))
+    return undefined
   const names = source.columns.map(({ name }) => name)
   const byClause = clauses.map((clause) => keys.map((key) => keyValue(clause, key, names)))
   const columns = keys.map((key) => snapshot.columns.find(({ name }) => `t.${name}` === key.column)?.physicalName ?? '')
@@ -148,5 +159,7 @@ function keyValue(
 ): ((row: readonly Datum[]) => Datum) | undefined {
   const assigned = clause.assignments.get(key.column)
   if (assigned === undefined) return clause.action === 'update' ? compile(key.source, names) : () => null
-  return [...columnNames(assigned)].every((name) => name.startsWith(sourcePrefix)) ? compile(assigned, names) : undefined
+  return [...columnNames(assigned)].every((name) => name.startsWith(sourcePrefix))
+    ? compile(assigned, names)
+    : undefined
 }

@@ -15,7 +15,16 @@ import { type PlanningView, type Statement, type StatementPlan, emission } from 
 import { imageOf } from './assignments.ts'
 import { type StatementSetting, bindCondition, bothScopes } from './binding.ts'
 import { mayHold } from '../transaction/file-facts.ts'
-import { type BoundClause, type MergeClause, bindClauses, clauseTexts, clausesOf, effectOf, isLoneDelete, metricOf } from './merge-clauses.ts'
+import {
+  type BoundClause,
+  type MergeClause,
+  bindClauses,
+  clauseTexts,
+  clausesOf,
+  effectOf,
+  isLoneDelete,
+  metricOf,
+} from './merge-clauses.ts'
 import { besideByNumber, columnsOfRows } from './constant-rows.ts'
 import { describeMatch } from './merge-cardinality.ts'
 import { emittedKeys, keyPreFilter } from './merge-keys.ts'
@@ -55,7 +64,10 @@ function mergeParameters(input: MergeInput): Record<string, Json> {
     JSON.stringify(
       input.clauses
         .filter((clause) => clause.when === when)
-        .map(({ action, condition }) => ({ actionType: action, ...(condition === undefined ? {} : { predicate: condition }) })),
+        .map(({ action, condition }) => ({
+          actionType: action,
+          ...(condition === undefined ? {} : { predicate: condition }),
+        })),
     )
   return {
     predicate: JSON.stringify([input.on]),
@@ -97,7 +109,8 @@ async function planMerge(
     emittedKeys: emittedKeys(merge),
     output: undefined,
     answersHold: input.source.kind === 'reads-target' ? async () => false : asked.answersHold,
-    describeMatch: (file, position, sources) => describeMatch({ snapshot, source, on, setting }, file, position, sources),
+    describeMatch: (file, position, sources) =>
+      describeMatch({ snapshot, source, on, setting }, file, position, sources),
   }
 }
 
@@ -151,8 +164,14 @@ function orNone(number: Expr): Expr {
 /** The source with only the columns a step uses, and the row number. */
 function narrowedSource(source: SourceRows, used: ReadonlySet<string>): Relation {
   if (source.relation.kind === 'rows') return columnsOfRows(source.relation, new Set([...used, rowNumber]))
-  const columns = source.columns.filter(({ name }) => used.has(name)).map(({ name, type }) => ({ name, value: col(name, type) }))
-  return { kind: 'project', input: source.relation, columns: [...columns, { name: rowNumber, value: col(rowNumber, integer) }] }
+  const columns = source.columns
+    .filter(({ name }) => used.has(name))
+    .map(({ name, type }) => ({ name, value: col(name, type) }))
+  return {
+    kind: 'project',
+    input: source.relation,
+    columns: [...columns, { name: rowNumber, value: col(rowNumber, integer) }],
+  }
 }
 
 /** CASE over the conditions: the number of the first clause that holds, or -1. */
@@ -166,7 +185,12 @@ function firstClause(clauses: readonly BoundClause[]): Expr {
 
 function eitherClause(number: Expr, matched: readonly BoundClause[], bySource: readonly BoundClause[]): Expr {
   const unmatched: Expr = { kind: 'call', name: 'is null', args: [number], type: { kind: 'boolean' } }
-  return { kind: 'case', branches: [{ when: unmatched, then: firstClause(bySource) }], otherwise: firstClause(matched), type: integer }
+  return {
+    kind: 'case',
+    branches: [{ when: unmatched, then: firstClause(bySource) }],
+    otherwise: firstClause(matched),
+    type: integer,
+  }
 }
 
 /** TRUE where the clause that acts is an update whose image equals its row. */
@@ -256,13 +280,18 @@ function emitGroup(
     const values = images.map(({ clause, image }) => ({ clause, value: image[place]?.value ?? lit(null, column.type) }))
     return { name: `t.${column.name}`, value: byClause(values) }
   })
-  return { kind: 'project', input, columns: [{ name: emission.ordinal, value: col(emission.ordinal, integer) }, ...columns] }
+  return {
+    kind: 'project',
+    input,
+    columns: [{ name: emission.ordinal, value: col(emission.ordinal, integer) }, ...columns],
+  }
 }
 
 /** The value of the clause that emits the row. */
 function byClause(values: readonly { readonly clause: BoundClause; readonly value: Expr }[]): Expr {
   const [first, ...others] = values
-  if (first === undefined || others.every(({ value }) => sameColumn(value, first.value))) return first?.value ?? lit(null, { kind: 'void' })
+  if (first === undefined || others.every(({ value }) => sameColumn(value, first.value)))
+    return first?.value ?? lit(null, { kind: 'void' })
   const branches = values.map(({ clause, value }) => ({
     when: {
       kind: 'call',

@@ -30,7 +30,11 @@ export interface Asked {
 const listLimit = 100_000
 
 /** Asks every subquery in these texts. @throws EXPRESSION_UNSUPPORTED for a correlated one, or one over another table */
-export async function askQuestions(texts: readonly string[], setting: StatementSetting, view: PlanningView): Promise<Asked> {
+export async function askQuestions(
+  texts: readonly string[],
+  setting: StatementSetting,
+  view: PlanningView,
+): Promise<Asked> {
   const subqueries = texts.flatMap((text) => subqueriesOf(parseOnce(text, setting)))
   if (subqueries.length === 0) return { answers: undefined, answersHold: undefined }
   const ask = async (files: readonly ScanFile[]): Promise<QuestionAnswers> => {
@@ -62,7 +66,10 @@ async function answer(
     return { kind: 'scalar', value: rows[0]?.[0] ?? null, type: column.type }
   }
   if (rows.length > listLimit) {
-    throw failure('EXPRESSION_UNSUPPORTED', `an IN subquery gave more than ${listLimit} values; use a MERGE with a query as its source`)
+    throw failure(
+      'EXPRESSION_UNSUPPORTED',
+      `an IN subquery gave more than ${listLimit} values; use a MERGE with a query as its source`,
+    )
   }
   return { kind: 'list', values: rows.map(([value]) => value ?? null), type: column.type }
 }
@@ -80,9 +87,13 @@ export function selectRelation(
 ): Relation {
   const table = tableName(select)
   if (!['t', 'target', setting.tableName.toLowerCase()].includes(table.toLowerCase())) {
-    throw failure('EXPRESSION_UNSUPPORTED', `a subquery may read the target only, which is \`t\` or \`${setting.tableName}\`, not \`${table}\``, {
-      details: { table },
-    })
+    throw failure(
+      'EXPRESSION_UNSUPPORTED',
+      `a subquery may read the target only, which is \`t\` or \`${setting.tableName}\`, not \`${table}\``,
+      {
+        details: { table },
+      },
+    )
   }
   const { alias } = select.from
   const scope = alias === undefined ? targetScope(snapshot, setting) : tableScope(snapshot.columns, [alias], 't.')
@@ -120,4 +131,3 @@ export function fingerprint(answers: QuestionAnswers): string {
     })
     .join('\u0000')
 }
-

@@ -25,7 +25,11 @@ export interface SourceRows {
 export const constantRowsLimit = 500
 
 /** @param columns without prefix */
-export function constantSource(columns: readonly RelationColumn[], values: readonly ArrayLike<Datum>[], rowCount: number): SourceRows {
+export function constantSource(
+  columns: readonly RelationColumn[],
+  values: readonly ArrayLike<Datum>[],
+  rowCount: number,
+): SourceRows {
   const named = columns.map(({ name, type }) => ({ name: `${sourcePrefix}${name}`, type }))
   const numbers = Int32Array.from({ length: rowCount }, (_, row) => row)
   return {

@@ -62,7 +62,12 @@ async function planUpdate(input: UpdateInput, setting: StatementSetting, view: P
   }
 }
 
-function images(snapshot: Snapshot, assignments: Assignments, emissions: Relation, files: readonly ScanFile[]): Relation {
+function images(
+  snapshot: Snapshot,
+  assignments: Assignments,
+  emissions: Relation,
+  files: readonly ScanFile[],
+): Relation {
   const image = imageOf(snapshot, assignments, 'keep')
   const names = usedBy(image.map((column) => column.value))
   return {

@@ -45,7 +45,12 @@ export interface StatementChange {
 export type CarryOutcome =
   | { readonly kind: 'carried'; readonly effects: Effects }
   /** Several source rows want to change one added row: file and position of it. */
-  | { readonly kind: 'cardinality'; readonly file: number; readonly position: number; readonly sources: readonly number[] }
+  | {
+      readonly kind: 'cardinality'
+      readonly file: number
+      readonly position: number
+      readonly sources: readonly number[]
+    }
 
 export function carryFootprint(footprint: Footprint, change: StatementChange): CarryOutcome {
   const effects: Effects = {
@@ -149,7 +154,8 @@ export function severalActs(footprint: Footprint, found: Found): (CarryOutcome &
     if ((found.clause[row] ?? none) === none || (found.source[row] ?? none) === none) continue
     const file = found.file[row] ?? none
     const position = found.position[row] ?? none
-    if (seen.add(file, position)) return { kind: 'cardinality', file, position, sources: actingSources(found, file, position) }
+    if (seen.add(file, position))
+      return { kind: 'cardinality', file, position, sources: actingSources(found, file, position) }
   }
   return undefined
 }

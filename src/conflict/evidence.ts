@@ -25,7 +25,9 @@ export interface Found {
 }
 
 /** One row the statement emits: because of an act, or of an unmatched source row. */
-export type Emission = { readonly kind: 'act'; readonly entry: number } | { readonly kind: 'insert'; readonly source: number }
+export type Emission =
+  | { readonly kind: 'act'; readonly entry: number }
+  | { readonly kind: 'insert'; readonly source: number }
 
 /** How a repaired statement's own output changed, for the statements after it. */
 export interface OwnChange {
@@ -50,10 +52,18 @@ export interface Evidence {
    * Whether rows withdrawn and rows newly emitted are the same multiset of values; then for each fresh emission the withdrawn one
    * whose place in the output it takes. undefined: they differ, or nothing proves that they do not.
    */
-  pairEqual(statement: number, withdrawn: readonly Emission[], fresh: readonly Emission[]): Promise<readonly number[] | undefined>
+  pairEqual(
+    statement: number,
+    withdrawn: readonly Emission[],
+    fresh: readonly Emission[],
+  ): Promise<readonly number[] | undefined>
 
   /** Writes a repaired statement's changed output, so that later statements of the transaction can be judged on it. */
-  applyRepair(statement: number, withdrawn: readonly Emission[], fresh: readonly Emission[]): Promise<OwnChange | undefined>
+  applyRepair(
+    statement: number,
+    withdrawn: readonly Emission[],
+    fresh: readonly Emission[],
+  ): Promise<OwnChange | undefined>
 
   /** Asks a statement's whole-table questions again on the newest state. true: the same answers. */
   answersHold(statement: number): Promise<boolean>

@@ -43,7 +43,8 @@ export interface ReconcileInput {
 
 export async function reconcile(input: ReconcileInput): Promise<Verdict> {
   const ledger = new Ledger(input.changes.flatMap((change) => change.winners))
-  const strict = input.footprints.length > 1 && input.footprints.some((f, i) => f.form.kind === 'merge' || input.asksWholeTable(i))
+  const strict =
+    input.footprints.length > 1 && input.footprints.some((f, i) => f.form.kind === 'merge' || input.asksWholeTable(i))
   for (const change of input.changes) {
     const refused = change.kind === 'rearrangement' ? carry(input, change) : await judge(input, change, ledger, strict)
     if (refused !== undefined) return { kind: 'not-provable', finding: refused, reports: ledger.reports() }
@@ -79,7 +80,9 @@ async function judge(
   return undefined
 }
 
-type Step = { readonly kind: 'refused'; readonly finding: Finding } | { readonly kind: 'passed'; readonly own: OwnChange }
+type Step =
+  | { readonly kind: 'refused'; readonly finding: Finding }
+  | { readonly kind: 'passed'; readonly own: OwnChange }
 
 async function judgeStatement(
   input: ReconcileInput,
@@ -134,13 +137,22 @@ async function removedBy(
       return refuse('same row', touched.winner, [path], `${path} was changed, and this statement rewrites it`)
     }
     const wholeTable = !input.switches.mergeKeys && footprint.form.kind === 'merge'
-    if (!writes && (!input.switches.removedRows || wholeTable) && (wholeTable || input.evidence.mayFind(statement, touched.before))) {
+    if (
+      !writes &&
+      (!input.switches.removedRows || wholeTable) &&
+      (wholeTable || input.evidence.mayFind(statement, touched.before))
+    ) {
       return refuse('removed rows', touched.winner, [path], `rows left ${path}, which this statement read`)
     }
     if (!footprint.names(file)) continue
     const left = await input.evidence.removedRows(touched)
     if (left === undefined) {
-      return refuse('removed rows', touched.winner, [path], `the deletion vector of ${path} does not build on the one we read`)
+      return refuse(
+        'removed rows',
+        touched.winner,
+        [path],
+        `the deletion vector of ${path} does not build on the one we read`,
+      )
     }
     rows.set(file, left)
     paths.push(path)
@@ -162,7 +174,12 @@ function addedBy(
     const wholeTable = !input.switches.mergeKeys && footprint.form.kind === 'merge'
     if (!wholeTable && input.switches.statistics && !input.evidence.mayFind(statement, touched.after)) continue
     if (!input.switches.values || wholeTable) {
-      return refuse('added files', touched.winner, [path], `${path} was added, and may hold rows that this statement reads`)
+      return refuse(
+        'added files',
+        touched.winner,
+        [path],
+        `${path} was added, and may hold rows that this statement reads`,
+      )
     }
     winner = touched.winner
     files.push({ file: input.evidence.fileId(path), path, add: touched.after })
@@ -190,14 +207,16 @@ async function compare(
   if (!touchedAnything && effects.newRemovals === 0) return nothing
   const reason = primaryFinding(effects)
   const { path, winner } = await blamed(input, change, effects, reason, context)
-  if (context.strict) return refuse(reason, winner, [path], 'a transaction of several statements read rows that changed')
+  if (context.strict)
+    return refuse(reason, winner, [path], 'a transaction of several statements read rows that changed')
   if (effects.newRemovals === 0 && effects.withdrawn.length === effects.fresh.length) {
     const pairs = await input.evidence.pairEqual(statement, effects.withdrawn, effects.fresh)
     if (pairs !== undefined) return nothing
   }
   if (!input.mayRepair) return refuse(reason, winner, [path], sentence(reason))
   const own = await input.evidence.applyRepair(statement, effects.withdrawn, effects.fresh)
-  if (own === undefined) return refuse(reason, winner, [path], 'the output of an earlier statement could not be changed in place')
+  if (own === undefined)
+    return refuse(reason, winner, [path], 'the output of an earlier statement could not be changed in place')
   ledger.repair(winner, reason)
   return { kind: 'passed', own }
 }
@@ -302,4 +321,3 @@ class Ledger {
     }))
   }
 }
-

@@ -34,7 +34,15 @@ const castFunctions: ReadonlyMap<string, DataType> = new Map<string, DataType>([
 const aggregateNames: ReadonlySet<string> = new Set(['count', 'sum', 'min', 'max', 'avg'])
 
 const drawn: ReadonlySet<string> = new Set([
-  'rand', 'random', 'randn', 'uuid', 'randstr', 'shuffle', 'monotonically_increasing_id', 'input_file_name', 'spark_partition_id',
+  'rand',
+  'random',
+  'randn',
+  'uuid',
+  'randstr',
+  'shuffle',
+  'monotonically_increasing_id',
+  'input_file_name',
+  'spark_partition_id',
 ])
 
 type Sugar = (args: readonly Expr[], context: AnalyzeContext) => Expr | undefined
@@ -56,17 +64,26 @@ const sugars: Readonly<Record<string, Sugar>> = {
       ? caseOf([{ when: comparison('=', value, other), then: lit(null, value.type) }], value)
       : undefined,
   nvl2: ([test, then, otherwise, extra]) =>
-    test && then && otherwise && extra === undefined ? caseOf([{ when: build('is not null', [test]), then }], otherwise) : undefined,
+    test && then && otherwise && extra === undefined
+      ? caseOf([{ when: build('is not null', [test]), then }], otherwise)
+      : undefined,
   isnull: ([value, extra]) => (value && extra === undefined ? build('is null', [value]) : undefined),
   isnotnull: ([value, extra]) => (value && extra === undefined ? build('is not null', [value]) : undefined),
   concat: (args) => {
     const [first, ...rest] = args
-    return first && (rest.length === 0 ? castTo(first, stringType) : rest.reduce((sum, arg) => build('||', [sum, arg]), first))
+    return (
+      first &&
+      (rest.length === 0 ? castTo(first, stringType) : rest.reduce((sum, arg) => build('||', [sum, arg]), first))
+    )
   },
   like: ([value, pattern, escape, extra]) =>
-    value && pattern && extra === undefined ? build('like', [value, pattern, escape ?? lit('\\', stringType)]) : undefined,
+    value && pattern && extra === undefined
+      ? build('like', [value, pattern, escape ?? lit('\\', stringType)])
+      : undefined,
   replace: ([value, search, replacement, extra]) =>
-    value && search && extra === undefined ? build('replace', [value, search, replacement ?? lit('', stringType)]) : undefined,
+    value && search && extra === undefined
+      ? build('replace', [value, search, replacement ?? lit('', stringType)])
+      : undefined,
   lpad: ([value, length, pad, extra]) =>
     value && length && extra === undefined ? build('lpad', [value, length, pad ?? lit(' ', stringType)]) : undefined,
   rpad: ([value, length, pad, extra]) =>
@@ -74,7 +91,9 @@ const sugars: Readonly<Record<string, Sugar>> = {
   date_trunc: (args) => {
     const [unit] = args
     if (unit?.kind === 'literal' && typeof unit.value === 'string' && !isTruncationUnit(unit.value)) {
-      throw failure('EXPRESSION_TYPE', `date_trunc() has no unit '${unit.value}'.`, { details: { function: 'date_trunc', unit: unit.value } })
+      throw failure('EXPRESSION_TYPE', `date_trunc() has no unit '${unit.value}'.`, {
+        details: { function: 'date_trunc', unit: unit.value },
+      })
     }
     return build('date_trunc', args)
   },
@@ -82,13 +101,20 @@ const sugars: Readonly<Record<string, Sugar>> = {
 }
 
 function structOf(names: readonly string[], values: readonly Expr[]): Expr {
-  const fields: StructField[] = values.map((value, place) => ({ name: names[place] ?? `col${place + 1}`, type: value.type, nullable: true, metadata: {} }))
+  const fields: StructField[] = values.map((value, place) => ({
+    name: names[place] ?? `col${place + 1}`,
+    type: value.type,
+    nullable: true,
+    metadata: {},
+  }))
   return { kind: 'call', name: 'struct', args: values, type: { kind: 'struct', fields } }
 }
 
 function namedStruct(args: readonly Expr[]): Expr | undefined {
   if (args.length === 0 || args.length % 2 !== 0) return undefined
-  const names = args.flatMap((arg, place) => (place % 2 === 0 && arg.kind === 'literal' && typeof arg.value === 'string' ? [arg.value] : []))
+  const names = args.flatMap((arg, place) =>
+    place % 2 === 0 && arg.kind === 'literal' && typeof arg.value === 'string' ? [arg.value] : [],
+  )
   const values = args.filter((_, place) => place % 2 === 1)
   return names.length === values.length ? structOf(names, values) : undefined
 }
@@ -128,14 +154,22 @@ export function analyzeFunction(syntax: SqlFunction, context: AnalyzeContext, re
 
 function refuse(syntax: SqlFunction): void {
   if (drawn.has(syntax.name)) {
-    throw failure('EXPRESSION_UNSUPPORTED', `${syntax.name}() gives another value each time it is called: a statement must mean the same when it is run again. Give the value as a parameter.`, {
-      details: { function: syntax.name },
-    })
+    throw failure(
+      'EXPRESSION_UNSUPPORTED',
+      `${syntax.name}() gives another value each time it is called: a statement must mean the same when it is run again. Give the value as a parameter.`,
+      {
+        details: { function: syntax.name },
+      },
+    )
   }
   if (aggregateNames.has(syntax.name)) {
-    throw failure('EXPRESSION_UNSUPPORTED', `The aggregate ${syntax.name}() is not supported in this place; put it into a subquery.`, {
-      details: { function: syntax.name },
-    })
+    throw failure(
+      'EXPRESSION_UNSUPPORTED',
+      `The aggregate ${syntax.name}() is not supported in this place; put it into a subquery.`,
+      {
+        details: { function: syntax.name },
+      },
+    )
   }
   if (syntax.star || syntax.distinct) throw unknownFunction(`${syntax.name}(${syntax.star ? '*' : 'DISTINCT'})`)
 }
@@ -143,11 +177,24 @@ function refuse(syntax: SqlFunction): void {
 /** Every name that can be called, for suggestions and documentation. */
 export function callableNames(): readonly string[] {
   const registered = Object.entries(functions).flatMap(([name, { form }]) => (form === 'function' ? [name] : []))
-  return [...new Set([...registered, ...[...aliases.keys()], ...castFunctions.keys(), ...Object.keys(sugars), ...Object.keys(clocks)])].sort()
+  return [
+    ...new Set([
+      ...registered,
+      ...[...aliases.keys()],
+      ...castFunctions.keys(),
+      ...Object.keys(sugars),
+      ...Object.keys(clocks),
+    ]),
+  ].sort()
 }
 
 function unknownFunction(name: string): Error {
-  const suggestions = nearest(name, callableNames().map((known) => ({ name: known }))).map((item) => item.name)
+  const suggestions = nearest(
+    name,
+    callableNames().map((known) => ({ name: known })),
+  ).map((item) => item.name)
   const hint = suggestions.length === 0 ? '' : ` Did you mean ${suggestions.map((item) => `${item}()`).join(' or ')}?`
-  return failure('EXPRESSION_UNKNOWN_FUNCTION', `There is no function ${name}().${hint}`, { details: { name, suggestions } })
+  return failure('EXPRESSION_UNKNOWN_FUNCTION', `There is no function ${name}().${hint}`, {
+    details: { name, suggestions },
+  })
 }

@@ -19,24 +19,42 @@ const scope = tableScope(
 function shown(sql: string): string {
   const select = analyzeSelect(parseSelect(sql), scope, { frozen: { nowMicros: 0n, timeZone: 'UTC' } })
   const items = select.items.map((item) => `${item.name}: ${printSql(item.value)}`).join('; ')
-  if (select.kind === 'rows') return `${select.distinct ? 'distinct ' : ''}rows ${items} where ${printSql(select.where)}`
+  if (select.kind === 'rows')
+    return `${select.distinct ? 'distinct ' : ''}rows ${items} where ${printSql(select.where)}`
   const groups = select.groupBy.map((group) => printSql(group.value)).join(', ')
-  const aggregates = select.aggregates.map((a) => `${a.function}(${a.value === undefined ? '*' : printSql(a.value)}) ${sqlTypeName(a.type)}`).join('; ')
+  const aggregates = select.aggregates
+    .map((a) => `${a.function}(${a.value === undefined ? '*' : printSql(a.value)}) ${sqlTypeName(a.type)}`)
+    .join('; ')
   return `aggregate ${items} by [${groups}] of [${aggregates}] where ${printSql(select.where)}`
 }
 
 describe('a SELECT over the target', () => {
   test.each([
     ['SELECT * FROM x', 'rows id: t.id; price: t.price; kind: t.kind where TRUE'],
-    ['SELECT t.*, id + 1 AS next FROM x WHERE id > 1', 'rows id: t.id; price: t.price; kind: t.kind; next: (t.id + 1) where (t.id > 1)'],
+    [
+      'SELECT t.*, id + 1 AS next FROM x WHERE id > 1',
+      'rows id: t.id; price: t.price; kind: t.kind; next: (t.id + 1) where (t.id > 1)',
+    ],
     ['SELECT DISTINCT kind FROM x', 'distinct rows kind: t.kind where TRUE'],
     ['SELECT count(*) FROM x', 'aggregate count(*): `$aggregate0` by [] of [count(*) BIGINT] where TRUE'],
     ['SELECT max(id) + 1 AS next FROM x', 'aggregate next: (`$aggregate0` + 1) by [] of [max(t.id) INT] where TRUE'],
-    ['SELECT sum(price) / count(*) AS a FROM x', 'aggregate a: (`$aggregate0` / CAST(`$aggregate1` AS DECIMAL(20,0))) by [] of [sum(t.price) DECIMAL(20,2); count(*) BIGINT] where TRUE'],
-    ['SELECT upper(kind) AS k, avg(price) AS p FROM x GROUP BY upper(kind)', 'aggregate k: `$group0`; p: `$aggregate0` by [upper(t.kind)] of [avg(t.price) DECIMAL(14,6)] where TRUE'],
-    ["SELECT kind || '!' AS k, count(DISTINCT id) AS n FROM x GROUP BY 1", "aggregate k: `$group0`; n: `$aggregate0` by [(t.kind || '!')] of [count_distinct(t.id) BIGINT] where TRUE"],
+    [
+      'SELECT sum(price) / count(*) AS a FROM x',
+      'aggregate a: (`$aggregate0` / CAST(`$aggregate1` AS DECIMAL(20,0))) by [] of [sum(t.price) DECIMAL(20,2); count(*) BIGINT] where TRUE',
+    ],
+    [
+      'SELECT upper(kind) AS k, avg(price) AS p FROM x GROUP BY upper(kind)',
+      'aggregate k: `$group0`; p: `$aggregate0` by [upper(t.kind)] of [avg(t.price) DECIMAL(14,6)] where TRUE',
+    ],
+    [
+      "SELECT kind || '!' AS k, count(DISTINCT id) AS n FROM x GROUP BY 1",
+      "aggregate k: `$group0`; n: `$aggregate0` by [(t.kind || '!')] of [count_distinct(t.id) BIGINT] where TRUE",
+    ],
     ['SELECT kind FROM x GROUP BY kind', 'aggregate kind: `$group0` by [t.kind] of [] where TRUE'],
-    ['SELECT 1 AS one, avg(id) AS a FROM x', 'aggregate one: 1; a: `$aggregate0` by [] of [avg(CAST(t.id AS BIGINT)) DOUBLE] where TRUE'],
+    [
+      'SELECT 1 AS one, avg(id) AS a FROM x',
+      'aggregate one: 1; a: `$aggregate0` by [] of [avg(CAST(t.id AS BIGINT)) DOUBLE] where TRUE',
+    ],
   ])('%s', (sql, expected) => {
     expect(shown(sql)).toBe(expected)
   })
@@ -58,7 +76,13 @@ describe('a SELECT over the target', () => {
 
   test('a name of the statement around it means the subquery is correlated', () => {
     const outer = tableScope([{ name: 'region', type: { kind: 'string' } }], ['s'], 's.')
-    const run = (): unknown => analyzeSelect(parseSelect('SELECT id FROM x WHERE kind = s.region'), scope, { frozen: { nowMicros: 0n, timeZone: 'UTC' }, outer })
-    expect(run).toThrow(expect.objectContaining({ code: 'EXPRESSION_UNSUPPORTED', message: expect.stringContaining('correlated') }))
+    const run = (): unknown =>
+      analyzeSelect(parseSelect('SELECT id FROM x WHERE kind = s.region'), scope, {
+        frozen: { nowMicros: 0n, timeZone: 'UTC' },
+        outer,
+      })
+    expect(run).toThrow(
+      expect.objectContaining({ code: 'EXPRESSION_UNSUPPORTED', message: expect.stringContaining('correlated') }),
+    )
   })
 })

@@ -29,7 +29,12 @@ export interface SelectedAggregate {
 }
 
 export type Select =
-  | { readonly kind: 'rows'; readonly where: Expr; readonly items: readonly SelectedValue[]; readonly distinct: boolean }
+  | {
+      readonly kind: 'rows'
+      readonly where: Expr
+      readonly items: readonly SelectedValue[]
+      readonly distinct: boolean
+    }
   | {
       readonly kind: 'aggregate'
       readonly where: Expr
@@ -41,8 +46,12 @@ export type Select =
 
 /** @throws as `analyze` does, and EXPRESSION_UNSUPPORTED for a column outside an aggregate that is not grouped by */
 export function analyzeSelect(select: SqlSelect, scope: Scope, options: AnalyzeOptions): Select {
-  const where = select.where === undefined ? trueLiteral : analyzePredicate(select.where, scope, options, 'The condition')
-  const groupBy = select.groupBy.map((syntax, place) => ({ name: `$group${place}`, value: analyze(grouping(syntax, select), scope, options) }))
+  const where =
+    select.where === undefined ? trueLiteral : analyzePredicate(select.where, scope, options, 'The condition')
+  const groupBy = select.groupBy.map((syntax, place) => ({
+    name: `$group${place}`,
+    value: analyze(grouping(syntax, select), scope, options),
+  }))
   const aggregates: SelectedAggregate[] = []
   const aggregate = (syntax: SqlFunction): Expr => {
     const made = aggregateOf(syntax, `$aggregate${aggregates.length}`, (arg) => analyze(arg, scope, options))
@@ -50,18 +59,31 @@ export function analyzeSelect(select: SqlSelect, scope: Scope, options: AnalyzeO
     return col(made.name, made.type)
   }
   const items = select.items.flatMap((item) =>
-    item.kind === 'star' ? starItems(item.qualifier, scope) : [{ name: itemName(item), value: resolve(item.value, { scope, options, aggregate }) }],
+    item.kind === 'star'
+      ? starItems(item.qualifier, scope)
+      : [{ name: itemName(item), value: resolve(item.value, { scope, options, aggregate }) }],
   )
   if (groupBy.length === 0 && aggregates.length === 0) return { kind: 'rows', where, items, distinct: select.distinct }
-  if (select.distinct) throw failure('EXPRESSION_UNSUPPORTED', 'SELECT DISTINCT cannot stand beside aggregates or GROUP BY.')
+  if (select.distinct)
+    throw failure('EXPRESSION_UNSUPPORTED', 'SELECT DISTINCT cannot stand beside aggregates or GROUP BY.')
   const known = new Set([...groupBy, ...aggregates].map((column) => column.name))
-  return { kind: 'aggregate', where, groupBy, aggregates, items: items.map((item) => groupedItem(item, groupBy, known)) }
+  return {
+    kind: 'aggregate',
+    where,
+    groupBy,
+    aggregates,
+    items: items.map((item) => groupedItem(item, groupBy, known)),
+  }
 }
 
 /** `*`, or `t.*`. */
 function starItems(qualifier: string | undefined, scope: Scope): SelectedValue[] {
   const columns = scope.columns.filter((column) => qualifier === undefined || hasQualifier(column, qualifier))
-  if (columns.length === 0) throw failure('EXPRESSION_UNKNOWN_COLUMN', `There is no table \`${qualifier ?? ''}\` whose columns could be listed.`)
+  if (columns.length === 0)
+    throw failure(
+      'EXPRESSION_UNKNOWN_COLUMN',
+      `There is no table \`${qualifier ?? ''}\` whose columns could be listed.`,
+    )
   return columns.map(({ name, output, type }) => ({ name, value: col(output, type) }))
 }
 
@@ -74,15 +96,23 @@ function grouping(syntax: SqlExpr, select: SqlSelect): SqlExpr {
 }
 
 /** The item over the outputs of groups and aggregates; no other column may be left in it. */
-function groupedItem(item: SelectedValue, groupBy: readonly SelectedValue[], known: ReadonlySet<string>): SelectedValue {
+function groupedItem(
+  item: SelectedValue,
+  groupBy: readonly SelectedValue[],
+  known: ReadonlySet<string>,
+): SelectedValue {
   const groups = new Map(groupBy.map((group) => [exprKey(group.value), col(group.name, group.value.type)]))
   const replaced = (expr: Expr): Expr => groups.get(exprKey(expr)) ?? mapChildren(expr, replaced)
   const value = replaced(item.value)
   const loose = [...columnNames(value)].filter((name) => !known.has(name))
   if (loose.length === 0) return { name: item.name, value }
-  throw failure('EXPRESSION_UNSUPPORTED', `\`${item.name}\` reads ${loose.map((name) => `\`${name}\``).join(', ')}, which is neither aggregated nor one of the GROUP BY expressions.`, {
-    details: { item: item.name, columns: loose },
-  })
+  throw failure(
+    'EXPRESSION_UNSUPPORTED',
+    `\`${item.name}\` reads ${loose.map((name) => `\`${name}\``).join(', ')}, which is neither aggregated nor one of the GROUP BY expressions.`,
+    {
+      details: { item: item.name, columns: loose },
+    },
+  )
 }
 
 function aggregateOf(syntax: SqlFunction, name: string, analyzed: (arg: SqlExpr) => Expr): SelectedAggregate {
@@ -96,7 +126,8 @@ function aggregateOf(syntax: SqlFunction, name: string, analyzed: (arg: SqlExpr)
       return { name, function: syntax.distinct ? 'count_distinct' : 'count', value, type: { kind: 'long' } }
     case 'min':
     case 'max':
-      if (value === undefined || !isComparable(value.type) || isNested(value.type)) throw typeError(syntax.name, value === undefined ? [] : [value])
+      if (value === undefined || !isComparable(value.type) || isNested(value.type))
+        throw typeError(syntax.name, value === undefined ? [] : [value])
       return { name, function: syntax.name, value, type: value.type }
     default:
       return numericAggregate(syntax, name, value ?? trueLiteral)
@@ -119,7 +150,12 @@ function numericAggregate(syntax: SqlFunction, name: string, value: Expr): Selec
     }
     case 'decimal': {
       const { precision, scale } = type
-      return { name, function: fn, value, type: isSum ? decimalType(Math.min(38, precision + 10), scale) : boundedDecimal(precision + 4, scale + 4) }
+      return {
+        name,
+        function: fn,
+        value,
+        type: isSum ? decimalType(Math.min(38, precision + 10), scale) : boundedDecimal(precision + 4, scale + 4),
+      }
     }
     case 'float':
     case 'double':
@@ -134,7 +170,9 @@ function numericAggregate(syntax: SqlFunction, name: string, value: Expr): Selec
     case 'struct':
     case 'array':
     case 'map':
-      throw failure('EXPRESSION_TYPE', `${syntax.name} takes numbers, not ${type.kind}.`, { details: { type: type.kind } })
+      throw failure('EXPRESSION_TYPE', `${syntax.name} takes numbers, not ${type.kind}.`, {
+        details: { type: type.kind },
+      })
     default:
       return unreachable(type)
   }
@@ -145,4 +183,5 @@ function itemName(item: SqlSelectItem & { readonly kind: 'value' }): string {
   return item.value.kind === 'name' ? (item.value.parts.at(-1) ?? item.text) : item.text
 }
 
-const exprKey = (expr: Expr): string => JSON.stringify(expr, (_key, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))
+const exprKey = (expr: Expr): string =>
+  JSON.stringify(expr, (_key, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))

@@ -35,11 +35,19 @@ const target = tableScope(
   ['t', 'orders'],
   't.',
 )
-const source = tableScope([{ name: 'id', type: { kind: 'long' } }, { name: 'extra', type: { kind: 'string' } }], ['s'], 's.')
+const source = tableScope(
+  [
+    { name: 'id', type: { kind: 'long' } },
+    { name: 'extra', type: { kind: 'string' } },
+  ],
+  ['s'],
+  's.',
+)
 const scope = joinScopes(target, source)
 const options: AnalyzeOptions = { frozen: { nowMicros: 1_700_000_000_123_456n, timeZone: 'UTC' } }
 
-const analyzed = (sql: string, more: Partial<AnalyzeOptions> = {}): Expr => analyze(parseExpression(sql), scope, { ...options, ...more })
+const analyzed = (sql: string, more: Partial<AnalyzeOptions> = {}): Expr =>
+  analyze(parseExpression(sql), scope, { ...options, ...more })
 const printed = (sql: string, more: Partial<AnalyzeOptions> = {}): string => printSql(analyzed(sql, more))
 const codeOf = (run: () => unknown): unknown => {
   try {
@@ -119,12 +127,12 @@ describe('implicit casts', () => {
     ['amount * 2', '(t.Amount * 2BD)'],
     ['amount > ratio', '(CAST(t.Amount AS DOUBLE) > CAST(t.ratio AS DOUBLE))'],
     ['ratio + 1', '(CAST(t.ratio AS DOUBLE) + 1D)'],
-    ["name = 5", '(CAST(t.name AS BIGINT) = 5L)'],
-    ["name = 5.5", '(CAST(t.name AS DOUBLE) = 5.5D)'],
+    ['name = 5', '(CAST(t.name AS BIGINT) = 5L)'],
+    ['name = 5.5', '(CAST(t.name AS DOUBLE) = 5.5D)'],
     ["big = '5'", '(t.big = 5L)'],
     ["day = '2024-01-01'", "(t.day = DATE '2024-01-01')"],
     ["day = 'soon'", "(t.day = CAST('soon' AS DATE))"],
-    ["at >= day", '(t.at >= CAST(t.day AS TIMESTAMP))'],
+    ['at >= day', '(t.at >= CAST(t.day AS TIMESTAMP))'],
     ["at >= '2024-01-01'", "(t.at >= TIMESTAMP '2024-01-01 00:00:00Z')"],
     ['name || big', '(t.name || CAST(t.big AS STRING))'],
     ['coalesce(t.id, big)', 'coalesce(CAST(t.id AS BIGINT), t.big)'],
@@ -148,7 +156,7 @@ describe('sugar and folding', () => {
     ['date_sub(current_date(), 1)', "DATE '2023-11-13'"],
     ['current_timestamp', "TIMESTAMP '2023-11-14 22:13:20.123456Z'"],
     ['now() > at', "(t.at < TIMESTAMP '2023-11-14 22:13:20.123456Z')"],
-    ['nullif(name, \'\')', "CASE WHEN (t.name = '') THEN CAST(NULL AS STRING) ELSE t.name END"],
+    ["nullif(name, '')", "CASE WHEN (t.name = '') THEN CAST(NULL AS STRING) ELSE t.name END"],
     ['1 IN (1, 2)', 'TRUE'],
   ])('%s -> %s', (sql, expected) => {
     expect(printed(sql)).toBe(expected)
@@ -176,7 +184,10 @@ describe('parameters', () => {
   test('one nobody uses is an error; one used in a subquery is not', () => {
     const syntax = parseExpression('EXISTS (SELECT 1 FROM t WHERE a = :p)')
     expect(codeOf(() => checkParametersUsed([syntax], { p: 1 }))).toBeUndefined()
-    expect(codeOf(() => checkParametersUsed([syntax], { p: 1, q: 2 }))).toMatchObject({ code: 'EXPRESSION_PARAMETER', details: { unused: ['q'] } })
+    expect(codeOf(() => checkParametersUsed([syntax], { p: 1, q: 2 }))).toMatchObject({
+      code: 'EXPRESSION_PARAMETER',
+      details: { unused: ['q'] },
+    })
   })
 })
 
@@ -189,7 +200,11 @@ describe('subqueries take the answers given', () => {
   test.each<[string, SubqueryAnswer, string]>([
     ['NOT EXISTS (SELECT 1 FROM t)', { kind: 'exists', value: true }, 'FALSE'],
     ['big > (SELECT max(x) FROM t)', { kind: 'scalar', value: 7n, type: { kind: 'long' } }, '(t.big > 7L)'],
-    ['t.id IN (SELECT x FROM t)', { kind: 'list', values: [1n, null], type: { kind: 'long' } }, '(t.id IN (1, CAST(NULL AS INT)))'],
+    [
+      't.id IN (SELECT x FROM t)',
+      { kind: 'list', values: [1n, null], type: { kind: 'long' } },
+      '(t.id IN (1, CAST(NULL AS INT)))',
+    ],
     ['t.id NOT IN (SELECT x FROM t)', { kind: 'list', values: [], type: { kind: 'long' } }, 'TRUE'],
   ])('%s -> %s', (sql, answer, expected) => {
     expect(answered(sql, answer)).toBe(expected)
@@ -199,7 +214,10 @@ describe('subqueries take the answers given', () => {
 test('a condition must be BOOLEAN', () => {
   const where = (sql: string): Expr => analyzePredicate(parseExpression(sql), scope, options, 'The condition')
   expect(printSql(where('NULL'))).toBe('CAST(NULL AS BOOLEAN)')
-  expect(codeOf(() => where('big'))).toMatchObject({ code: 'EXPRESSION_TYPE', message: 'The condition must be BOOLEAN, but `t.big` is BIGINT.' })
+  expect(codeOf(() => where('big'))).toMatchObject({
+    code: 'EXPRESSION_TYPE',
+    message: 'The condition must be BOOLEAN, but `t.big` is BIGINT.',
+  })
 })
 
 describe('storing into a column', () => {
@@ -227,6 +245,9 @@ describe('storing into a column', () => {
     ['name', address],
     ['address', { kind: 'string' }],
   ])('%s as %j -> refused', (sql, type) => {
-    expect(codeOf(() => coerceTo(analyzed(sql), type, 'column `x`'))).toMatchObject({ code: 'EXPRESSION_TYPE', details: { to: sqlTypeName(type), where: 'column `x`' } })
+    expect(codeOf(() => coerceTo(analyzed(sql), type, 'column `x`'))).toMatchObject({
+      code: 'EXPRESSION_TYPE',
+      details: { to: sqlTypeName(type), where: 'column `x`' },
+    })
   })
 })

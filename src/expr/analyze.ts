@@ -46,7 +46,9 @@ export function resolve(syntax: SqlExpr, context: AnalyzeContext): Expr {
       return parameter(syntax.name, context)
     case 'unary':
       if (syntax.operator === 'not') return not(inner(syntax.operand))
-      return syntax.operator === '-' ? build('negate', [inner(syntax.operand)]) : build('negate', [build('negate', [inner(syntax.operand)])])
+      return syntax.operator === '-'
+        ? build('negate', [inner(syntax.operand)])
+        : build('negate', [build('negate', [inner(syntax.operand)])])
     case 'binary':
       return resolveBinary(syntax, inner)
     case 'logical': {
@@ -76,9 +78,13 @@ export function resolve(syntax: SqlExpr, context: AnalyzeContext): Expr {
     case 'cast': {
       const input = inner(syntax.operand)
       if (canCast(input.type, syntax.type)) return castTo(input, syntax.type, syntax.try)
-      throw failure('EXPRESSION_TYPE', `There is no cast of ${sqlTypeName(input.type)} to ${sqlTypeName(syntax.type)}: \`${printSql(input)}\`.`, {
-        details: { from: sqlTypeName(input.type), to: sqlTypeName(syntax.type) },
-      })
+      throw failure(
+        'EXPRESSION_TYPE',
+        `There is no cast of ${sqlTypeName(input.type)} to ${sqlTypeName(syntax.type)}: \`${printSql(input)}\`.`,
+        {
+          details: { from: sqlTypeName(input.type), to: sqlTypeName(syntax.type) },
+        },
+      )
     }
     case 'function':
       return analyzeFunction(syntax, context, inner)
@@ -103,12 +109,20 @@ function resolveColumn(parts: readonly string[], context: AnalyzeContext): Expr 
   const [name = ''] = parts
   if (parts.length === 1 && /^(?:current_timestamp|current_date|localtimestamp)$/i.test(name)) {
     const at = { start: 0, end: 0 }
-    return analyzeFunction({ kind: 'function', name: name.toLowerCase(), args: [], distinct: false, star: false, at }, context, (child) => resolve(child, context))
+    return analyzeFunction(
+      { kind: 'function', name: name.toLowerCase(), args: [], distinct: false, star: false, at },
+      context,
+      (child) => resolve(child, context),
+    )
   }
   if (context.options.outer !== undefined && resolveName(context.options.outer, parts) !== undefined) {
-    throw failure('EXPRESSION_UNSUPPORTED', `The subquery reads \`${parts.join('.')}\` of the statement around it: correlated subqueries are not supported.`, {
-      details: { name: parts.join('.') },
-    })
+    throw failure(
+      'EXPRESSION_UNSUPPORTED',
+      `The subquery reads \`${parts.join('.')}\` of the statement around it: correlated subqueries are not supported.`,
+      {
+        details: { name: parts.join('.') },
+      },
+    )
   }
   throw unknownColumn(context.scope, parts)
 }
@@ -117,10 +131,17 @@ function parameterValue(name: string, context: AnalyzeContext): unknown {
   const params = context.options.params ?? {}
   if (Object.hasOwn(params, name)) return params[name]
   const given = Object.keys(params)
-  const [near] = nearest(name, given.map((key) => ({ name: key })))
-  throw failure('EXPRESSION_PARAMETER', `The parameter :${name} is not given.${near === undefined ? '' : ` Did you mean :${near.name}?`}`, {
-    details: { missing: name, given },
-  })
+  const [near] = nearest(
+    name,
+    given.map((key) => ({ name: key })),
+  )
+  throw failure(
+    'EXPRESSION_PARAMETER',
+    `The parameter :${name} is not given.${near === undefined ? '' : ` Did you mean :${near.name}?`}`,
+    {
+      details: { missing: name, given },
+    },
+  )
 }
 
 function parameter(name: string, context: AnalyzeContext): Expr {
@@ -159,7 +180,8 @@ function resolveBinary(syntax: Extract<SqlExpr, { kind: 'binary' }>, inner: (chi
       if (right.type.kind === 'date' && left.type.kind !== 'string') return build('date_add', [right, left])
       return build('+', [left, right])
     case '-':
-      if (left.type.kind === 'date' && !isTemporal(right.type) && right.type.kind !== 'string') return build('date_sub', [left, right])
+      if (left.type.kind === 'date' && !isTemporal(right.type) && right.type.kind !== 'string')
+        return build('date_sub', [left, right])
       return build('-', [left, right])
     case '*':
     case '/':
@@ -188,7 +210,10 @@ function resolveMatch(syntax: Extract<SqlExpr, { kind: 'match' }>, inner: (child
 function resolveIs(syntax: Extract<SqlExpr, { kind: 'is' }>, operand: Expr): Expr {
   if (syntax.what === 'null') return build(syntax.negated ? 'is not null' : 'is null', [operand])
   if (operand.type.kind !== 'boolean' && operand.type.kind !== 'void') {
-    throw failure('EXPRESSION_TYPE', `IS ${syntax.what.toUpperCase()} asks a BOOLEAN, but \`${printSql(operand)}\` is ${sqlTypeName(operand.type)}.`)
+    throw failure(
+      'EXPRESSION_TYPE',
+      `IS ${syntax.what.toUpperCase()} asks a BOOLEAN, but \`${printSql(operand)}\` is ${sqlTypeName(operand.type)}.`,
+    )
   }
   const input = castTo(operand, booleanType)
   if (syntax.what === 'unknown') return build(syntax.negated ? 'is not null' : 'is null', [input])
@@ -208,7 +233,9 @@ function resolveCase(syntax: Extract<SqlExpr, { kind: 'case' }>, inner: (child: 
 function resolveSubquery(syntax: SqlSubquery, context: AnalyzeContext, inner: (child: SqlExpr) => Expr): Expr {
   const answer = context.options.answers?.get(syntax)
   if (answer === undefined) {
-    throw failure('EXPRESSION_UNSUPPORTED', 'A subquery is not supported in this place.', { details: { from: tableName(syntax.query) } })
+    throw failure('EXPRESSION_UNSUPPORTED', 'A subquery is not supported in this place.', {
+      details: { from: tableName(syntax.query) },
+    })
   }
   if (syntax.kind === 'exists' && answer.kind === 'exists') return answer.value ? trueLiteral : falseLiteral
   if (syntax.kind === 'scalar' && answer.kind === 'scalar') return lit(answer.value, answer.type)

@@ -12,7 +12,9 @@ import type { Expr } from './tree.ts'
 import { booleanType, commonType, isComparable, isNested, sqlTypeName, stringType } from './type-rules.ts'
 import { call, falseLiteral, isTrueLiteral, lit } from './walk.ts'
 
-const argumentType = (expr: Expr): { readonly type: DataType; readonly literal: Extract<Expr, { kind: 'literal' }>['value'] | undefined } => ({
+const argumentType = (
+  expr: Expr,
+): { readonly type: DataType; readonly literal: Extract<Expr, { kind: 'literal' }>['value'] | undefined } => ({
   type: expr.type,
   literal: expr.kind === 'literal' ? expr.value : undefined,
 })
@@ -66,7 +68,15 @@ export function not(expr: Expr): Expr {
 
 type Comparison = '=' | '<>' | '<=>' | '<' | '<=' | '>' | '>='
 
-const mirrored: Readonly<Record<Comparison, Comparison>> = { '=': '=', '<>': '<>', '<=>': '<=>', '<': '>', '<=': '>=', '>': '<', '>=': '<=' }
+const mirrored: Readonly<Record<Comparison, Comparison>> = {
+  '=': '=',
+  '<>': '<>',
+  '<=>': '<=>',
+  '<': '>',
+  '<=': '>=',
+  '>': '<',
+  '>=': '<=',
+}
 
 /** Literals go to the right, and lose a widening the column would need: `int_column = 5L` compares integers. */
 export function comparison(name: Comparison, left: Expr, right: Expr): Expr {
@@ -96,12 +106,19 @@ export function inList(input: Expr, items: readonly Expr[]): Expr {
   }
   if (type === undefined || !isComparable(type)) throw typeError('IN', [input, ...uniqueTypes(items)])
   const common = type
-  const expr: Expr = { kind: 'in', input: castTo(input, common), items: narrow.map((item) => castTo(item, common)), type: booleanType }
+  const expr: Expr = {
+    kind: 'in',
+    input: castTo(input, common),
+    items: narrow.map((item) => castTo(item, common)),
+    type: booleanType,
+  }
   if (expr.input.kind !== 'literal' || !expr.items.every((item) => item.kind === 'literal')) return expr
   return lit(compile(expr, [])([]), booleanType)
 }
 
-const uniqueTypes = (items: readonly Expr[]): readonly Expr[] => [...new Map(items.map((item) => [sqlTypeName(item.type), item])).values()]
+const uniqueTypes = (items: readonly Expr[]): readonly Expr[] => [
+  ...new Map(items.map((item) => [sqlTypeName(item.type), item])).values(),
+]
 
 export interface Branch {
   readonly when: Expr
@@ -110,7 +127,9 @@ export interface Branch {
 
 export function caseOf(branches: readonly Branch[], otherwise: Expr | undefined): Expr {
   const results = [...branches.map((branch) => branch.then), ...(otherwise === undefined ? [] : [otherwise])]
-  const type = results.reduce<DataType | undefined>((sum, result) => sum && commonType(sum, result.type), { kind: 'void' })
+  const type = results.reduce<DataType | undefined>((sum, result) => sum && commonType(sum, result.type), {
+    kind: 'void',
+  })
   if (type === undefined) throw typeError('CASE', results)
   const typed = branches.map(({ when, then }) => {
     if (when.type.kind !== 'boolean' && when.type.kind !== 'void') throw typeError('WHEN', [when])
@@ -123,22 +142,33 @@ export function caseOf(branches: readonly Branch[], otherwise: Expr | undefined)
 
 /** A field of a struct, or the value of a map under a text key. Case does not count in the names of fields. */
 export function resolveField(input: Expr, name: string): Expr {
-  if (input.type.kind === 'map' && input.type.key.kind === 'string') return call('index', [input, lit(name, stringType)])
+  if (input.type.kind === 'map' && input.type.key.kind === 'string')
+    return call('index', [input, lit(name, stringType)])
   if (input.type.kind !== 'struct') {
-    throw failure('EXPRESSION_TYPE', `\`${name}\` is asked of a ${sqlTypeName(input.type)}, which has no fields.`, { details: { field: name } })
+    throw failure('EXPRESSION_TYPE', `\`${name}\` is asked of a ${sqlTypeName(input.type)}, which has no fields.`, {
+      details: { field: name },
+    })
   }
   const { fields } = input.type
-  const found = fields.flatMap((field, index) => (field.name.toLowerCase() === name.toLowerCase() ? [{ field, index }] : []))
+  const found = fields.flatMap((field, index) =>
+    field.name.toLowerCase() === name.toLowerCase() ? [{ field, index }] : [],
+  )
   const [only] = found
   if (only === undefined) {
     const suggestions = nearest(name, fields).map((field) => field.name)
     const known = fields.map((field) => field.name)
-    throw failure('EXPRESSION_UNKNOWN_COLUMN', `There is no field \`${name}\`. There are: ${known.slice(0, 12).join(', ')}.`, {
-      details: { name, suggestions, columns: known },
-    })
+    throw failure(
+      'EXPRESSION_UNKNOWN_COLUMN',
+      `There is no field \`${name}\`. There are: ${known.slice(0, 12).join(', ')}.`,
+      {
+        details: { name, suggestions, columns: known },
+      },
+    )
   }
   if (found.length > 1) {
-    throw failure('EXPRESSION_AMBIGUOUS_COLUMN', `The field \`${name}\` is ambiguous.`, { details: { name, candidates: found.map((f) => f.field.name) } })
+    throw failure('EXPRESSION_AMBIGUOUS_COLUMN', `The field \`${name}\` is ambiguous.`, {
+      details: { name, candidates: found.map((f) => f.field.name) },
+    })
   }
   return { kind: 'field', input, name: only.field.name, index: only.index, type: only.field.type }
 }

@@ -2,7 +2,7 @@
  * Casts between types, by Spark's ANSI rules: a value that does not fit is a failure, never a wrapped or NULL value. Source: Spark's
  * "ANSI compliance: cast".
  */
-import type { Decimal} from '../protocol/datum.ts';
+import type { Decimal } from '../protocol/datum.ts'
 import { type Datum } from '../protocol/datum.ts'
 import type { DataType } from '../protocol/types.ts'
 import { decimalToNumber, fitDecimal, powerOfTen } from './decimals.ts'
@@ -20,7 +20,16 @@ import {
   splitMicros,
   trimControl,
 } from './text-values.ts'
-import { integralBounds, isFloating, isIntegral, isNumeric, isTemporal, sameType, type DecimalType, type IntegralKind } from './type-rules.ts'
+import {
+  integralBounds,
+  isFloating,
+  isIntegral,
+  isNumeric,
+  isTemporal,
+  sameType,
+  type DecimalType,
+  type IntegralKind,
+} from './type-rules.ts'
 
 /** Of a value that is not NULL. undefined: the value has no counterpart in the type. */
 export type Cast = (value: Datum) => Datum | undefined
@@ -28,13 +37,18 @@ export type Cast = (value: Datum) => Datum | undefined
 /** There is an explicit cast. */
 export function canCast(from: DataType, to: DataType): boolean {
   if (sameType(from, to) || from.kind === 'void') return true
-  if (from.kind === 'array' || to.kind === 'array') return from.kind === 'array' && to.kind === 'array' && canCast(from.element, to.element)
+  if (from.kind === 'array' || to.kind === 'array')
+    return from.kind === 'array' && to.kind === 'array' && canCast(from.element, to.element)
   if (from.kind === 'map' || to.kind === 'map') {
     return from.kind === 'map' && to.kind === 'map' && canCast(from.key, to.key) && canCast(from.value, to.value)
   }
   if (from.kind === 'struct' || to.kind === 'struct') {
-    return from.kind === 'struct' && to.kind === 'struct' && from.fields.length === to.fields.length &&
+    return (
+      from.kind === 'struct' &&
+      to.kind === 'struct' &&
+      from.fields.length === to.fields.length &&
       from.fields.every((field, place) => canCast(field.type, to.fields[place]?.type ?? { kind: 'void' }))
+    )
   }
   if (to.kind === 'void') return false
   if (from.kind === 'string' || to.kind === 'string') return true
@@ -80,7 +94,9 @@ export function castFunction(from: DataType, to: DataType): Cast {
       return toMap(from, to)
     case 'struct': {
       const casts = to.fields.map((field, place) =>
-        nullable(castFunction(from.kind === 'struct' ? (from.fields[place]?.type ?? field.type) : field.type, field.type)),
+        nullable(
+          castFunction(from.kind === 'struct' ? (from.fields[place]?.type ?? field.type) : field.type, field.type),
+        ),
       )
       return (value) => all(casts.map((cast, place) => cast((value as readonly Datum[])[place] ?? null)))
     }

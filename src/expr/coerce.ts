@@ -35,7 +35,12 @@ export function isImplicit(expr: Expr, type: DataType): boolean {
   const common = commonType(from, type)
   if (common !== undefined && sameType(common, type)) return true
   if (type.kind === 'double' || (type.kind === 'decimal' && from.kind === 'decimal')) return true
-  return expr.kind === 'literal' && isIntegral(from) && (isIntegral(type) || type.kind === 'decimal') && castTo(expr, type).kind === 'literal'
+  return (
+    expr.kind === 'literal' &&
+    isIntegral(from) &&
+    (isIntegral(type) || type.kind === 'decimal') &&
+    castTo(expr, type).kind === 'literal'
+  )
 }
 
 /** Every value of the one may be stored in a column of the other, if need be with an error on a row. */
@@ -52,7 +57,11 @@ function isStorable(from: DataType, to: DataType): boolean {
         from.fields.length === to.fields.length &&
         from.fields.every((field, place) => {
           const target = to.fields[place]
-          return target !== undefined && field.name.toLowerCase() === target.name.toLowerCase() && isStorable(field.type, target.type)
+          return (
+            target !== undefined &&
+            field.name.toLowerCase() === target.name.toLowerCase() &&
+            isStorable(field.type, target.type)
+          )
         })
       )
     case 'string':
@@ -90,7 +99,11 @@ export function coerceTo(expr: Expr, type: DataType, where: string): Expr {
   const fits = stored !== undefined && !(expr.kind === 'literal' && stored.kind === 'cast')
   if (fits) return stored
   const shown = printSql(expr)
-  throw failure('EXPRESSION_TYPE', `\`${shown}\` of type ${sqlTypeName(expr.type)} cannot be stored in ${where} of type ${sqlTypeName(type)}.`, {
-    details: { expression: shown, from: sqlTypeName(expr.type), to: sqlTypeName(type), where },
-  })
+  throw failure(
+    'EXPRESSION_TYPE',
+    `\`${shown}\` of type ${sqlTypeName(expr.type)} cannot be stored in ${where} of type ${sqlTypeName(type)}.`,
+    {
+      details: { expression: shown, from: sqlTypeName(expr.type), to: sqlTypeName(type), where },
+    },
+  )
 }

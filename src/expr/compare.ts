@@ -52,7 +52,8 @@ function compareLists(comparers: (place: number) => Comparer, a: readonly Datum[
   for (let place = 0; place < length; place += 1) {
     const left = a[place] ?? null
     const right = b[place] ?? null
-    const difference = left === null || right === null ? Number(right === null) - Number(left === null) : comparers(place)(left, right)
+    const difference =
+      left === null || right === null ? Number(right === null) - Number(left === null) : comparers(place)(left, right)
     if (difference !== 0) return difference
   }
   return a.length - b.length
@@ -75,7 +76,8 @@ export function comparer(type: DataType): Comparer {
     }
     case 'struct': {
       const fields = type.fields.map((field) => comparer(field.type))
-      return (a, b) => compareLists((place) => fields[place] ?? compareIntegers, a as readonly Datum[], b as readonly Datum[])
+      return (a, b) =>
+        compareLists((place) => fields[place] ?? compareIntegers, a as readonly Datum[], b as readonly Datum[])
     }
     default:
       return compareIntegers
@@ -104,7 +106,8 @@ export function equality(type: DataType): (a: Datum, b: Datum) => boolean {
 export function setKey(type: DataType): ((value: Datum) => Datum) | undefined {
   switch (type.kind) {
     case 'decimal':
-      return (value) => (value instanceof Decimal ? rescaled(value.unscaled, value.scale, Math.max(value.scale, type.scale)) : value)
+      return (value) =>
+        value instanceof Decimal ? rescaled(value.unscaled, value.scale, Math.max(value.scale, type.scale)) : value
     case 'binary':
     case 'array':
     case 'struct':

@@ -23,7 +23,11 @@ export function rescaled(unscaled: bigint, from: number, to: number): bigint {
 }
 
 /** At the scale of the type; undefined where it has more digits than the precision. */
-export function fitDecimal(unscaled: bigint, scale: number, type: { readonly precision: number; readonly scale: number }): Decimal | undefined {
+export function fitDecimal(
+  unscaled: bigint,
+  scale: number,
+  type: { readonly precision: number; readonly scale: number },
+): Decimal | undefined {
   const value = rescaled(unscaled, scale, type.scale)
   const limit = powerOfTen(type.precision)
   return value > -limit && value < limit ? new Decimal(value, type.scale) : undefined
@@ -35,7 +39,9 @@ export function roundTo38Digits(unscaled: bigint, scale: number): Decimal {
   if (digits <= 38) return new Decimal(unscaled, scale)
   const dropped = digits - 38
   const rounded = divideHalfUp(unscaled, powerOfTen(dropped))
-  return dropped <= scale ? new Decimal(rounded, scale - dropped) : new Decimal(rounded * powerOfTen(dropped - scale), 0)
+  return dropped <= scale
+    ? new Decimal(rounded, scale - dropped)
+    : new Decimal(rounded * powerOfTen(dropped - scale), 0)
 }
 
 export function compareDecimals(a: Decimal, b: Decimal): number {

@@ -17,7 +17,11 @@ export function evaluateArithmetic(site: CallSite): Strict | undefined {
     case 'div':
       return integralQuotient(site)
     case 'negate':
-      return signed(site, (value) => -value, (value) => -value)
+      return signed(
+        site,
+        (value) => -value,
+        (value) => -value,
+      )
     case 'abs':
       return signed(site, Math.abs, (value) => (value < 0n ? -value : value))
     case 'ceil':
@@ -40,7 +44,8 @@ function bounded(site: CallSite): (value: number) => number {
   const { type } = site.expr
   const [low, high] = isIntegral(type) ? integralBounds[type.kind] : integralBounds.integer
   const [least, greatest] = [Number(low), Number(high)]
-  return (value) => (value < least || value > greatest ? site.fail(`the result is out of range for ${sqlTypeName(type)}`) : value)
+  return (value) =>
+    value < least || value > greatest ? site.fail(`the result is out of range for ${sqlTypeName(type)}`) : value
 }
 
 function boundedLong(site: CallSite): (value: bigint) => bigint {
@@ -48,7 +53,8 @@ function boundedLong(site: CallSite): (value: bigint) => bigint {
 }
 
 function fitted(site: CallSite, type: DecimalType): (unscaled: bigint, scale: number) => Datum {
-  return (unscaled, scale) => fitDecimal(unscaled, scale, type) ?? site.fail(`the result is out of range for ${sqlTypeName(type)}`)
+  return (unscaled, scale) =>
+    fitDecimal(unscaled, scale, type) ?? site.fail(`the result is out of range for ${sqlTypeName(type)}`)
 }
 
 type Operator = '+' | '-' | '*'
@@ -140,7 +146,8 @@ function remainder(site: CallSite): Strict {
 
 function integralQuotient(site: CallSite): Strict {
   const fit = boundedLong(site)
-  if (site.expr.args[0]?.type.kind !== 'decimal') return (a, b) => (b === 0n ? site.fail(byZero) : fit((a as bigint) / (b as bigint)))
+  if (site.expr.args[0]?.type.kind !== 'decimal')
+    return (a, b) => (b === 0n ? site.fail(byZero) : fit((a as bigint) / (b as bigint)))
   return (a, b) => {
     const left = a as Decimal
     const right = b as Decimal

@@ -9,7 +9,9 @@ export function evaluateCollection(site: CallSite): Strict | undefined {
     case 'size':
       return (a) => (a as readonly Datum[]).length
     case 'index':
-      return type?.kind === 'map' ? lookUp(equality(type.key)) : (a, b) => element(site, a as readonly Datum[], Number(b))
+      return type?.kind === 'map'
+        ? lookUp(equality(type.key))
+        : (a, b) => element(site, a as readonly Datum[], Number(b))
     case 'element_at':
       return type?.kind === 'map' ? lookUp(equality(type.key)) : elementAt(site)
     case 'array_contains': {
@@ -37,7 +39,9 @@ const lookUp =
 
 function element(site: CallSite, items: readonly Datum[], place: number): Datum {
   const value = items[place]
-  return place < 0 || value === undefined ? site.fail(`the array has ${items.length} elements, and none at ${place}`) : value
+  return place < 0 || value === undefined
+    ? site.fail(`the array has ${items.length} elements, and none at ${place}`)
+    : value
 }
 
 function elementAt(site: CallSite): Strict {

@@ -42,7 +42,10 @@ const startOfDay = (days: number): bigint => BigInt(days) * microsPerDay
 
 type Truncation = (micros: bigint) => bigint
 
-const byUnit = (unitMicros: bigint): Truncation => (micros) => micros - (((micros % unitMicros) + unitMicros) % unitMicros)
+const byUnit =
+  (unitMicros: bigint): Truncation =>
+  (micros) =>
+    micros - (((micros % unitMicros) + unitMicros) % unitMicros)
 
 const byMonths =
   (months: number): Truncation =>
@@ -77,7 +80,8 @@ export const isTruncationUnit = (unit: string): boolean => truncations.has(unit.
 /** A unit that is none gives NULL, as in Spark; the analyser refuses it where it is a literal. */
 function truncated(site: CallSite): Strict {
   const unit = site.expr.args[0]
-  const fixed = unit?.kind === 'literal' && typeof unit.value === 'string' ? truncations.get(unit.value.toLowerCase()) : undefined
+  const fixed =
+    unit?.kind === 'literal' && typeof unit.value === 'string' ? truncations.get(unit.value.toLowerCase()) : undefined
   if (fixed !== undefined) return (_, b) => fixed(b as bigint)
   return (a, b) => truncations.get((a as string).toLowerCase())?.(b as bigint) ?? null
 }

@@ -58,7 +58,8 @@ export function evaluateString(site: CallSite): Strict | undefined {
 function like(site: CallSite): Strict {
   const escape = literalText(site, 2) ?? '\\'
   const compiled = (pattern: string): ((text: string) => boolean) =>
-    likeMatcher(pattern, escape) ?? (() => site.fail(`the pattern '${pattern}' has an escape before something that needs none`))
+    likeMatcher(pattern, escape) ??
+    (() => site.fail(`the pattern '${pattern}' has an escape before something that needs none`))
   const fixed = literalText(site, 1)
   if (fixed !== undefined) {
     const matches = compiled(fixed)

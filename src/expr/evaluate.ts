@@ -31,7 +31,10 @@ function compileNode(expr: Expr, places: ReadonlyMap<string, number>, inner: (no
     }
     case 'column': {
       const place = places.get(expr.name)
-      if (place === undefined) throw failure('INTERNAL_ERROR', `The column ${expr.name} is not among those of the row.`, { details: { columns: [...places.keys()] } })
+      if (place === undefined)
+        throw failure('INTERNAL_ERROR', `The column ${expr.name} is not among those of the row.`, {
+          details: { columns: [...places.keys()] },
+        })
       return (row) => row[place] ?? null
     }
     case 'field': {
@@ -69,9 +72,13 @@ function compileCast(expr: Extract<Expr, { kind: 'cast' }>, input: Evaluator): E
     const result = cast(value)
     if (result !== undefined) return result
     const shown = printSql({ kind: 'literal', value, type: expr.input.type })
-    throw failure('EXPRESSION_EVALUATION', `${shown} cannot be cast to ${sqlTypeName(expr.type)}; use TRY_CAST to get NULL instead.`, {
-      details: { expression: printSql(expr), value: shown, type: sqlTypeName(expr.type) },
-    })
+    throw failure(
+      'EXPRESSION_EVALUATION',
+      `${shown} cannot be cast to ${sqlTypeName(expr.type)}; use TRY_CAST to get NULL instead.`,
+      {
+        details: { expression: printSql(expr), value: shown, type: sqlTypeName(expr.type) },
+      },
+    )
   }
 }
 
@@ -204,7 +211,9 @@ function callSite(expr: Extract<Expr, { kind: 'call' }>): CallSite {
     expr,
     fail: (reason) => {
       const shown = printSql(expr)
-      throw failure('EXPRESSION_EVALUATION', `Evaluating ${shown} failed: ${reason}.`, { details: { expression: shown, reason } })
+      throw failure('EXPRESSION_EVALUATION', `Evaluating ${shown} failed: ${reason}.`, {
+        details: { expression: shown, reason },
+      })
     },
   }
 }

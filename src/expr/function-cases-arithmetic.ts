@@ -27,7 +27,11 @@ export const arithmeticCases: readonly CaseText[] = [
   ['a * b', { a: '3037000500L', b: '3037000500L' }, 'error'],
   ['a * b', { a: '1.10', b: '2.20' }, 'CAST(2.42 AS DECIMAL(7,4))'],
   ['a * 2', { a: '1.10' }, 'CAST(2.20 AS DECIMAL(5,2))'],
-  ['a * b', { a: 'CAST(1.23456789012345678901 AS DECIMAL(38,20))', b: 'CAST(2 AS DECIMAL(38,20))' }, 'CAST(2.469136 AS DECIMAL(38,6))'],
+  [
+    'a * b',
+    { a: 'CAST(1.23456789012345678901 AS DECIMAL(38,20))', b: 'CAST(2 AS DECIMAL(38,20))' },
+    'CAST(2.469136 AS DECIMAL(38,6))',
+  ],
   ['a / b', { a: '7', b: '2' }, '3.5D'],
   ['a / b', { a: '1', b: '0' }, 'error'],
   ['a / b', { a: '1D', b: '0D' }, 'error'],

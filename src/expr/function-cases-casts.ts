@@ -2,7 +2,11 @@
 import type { CaseText } from './function-cases.ts'
 
 const toString = (a: string, expected: string): CaseText => ['CAST(a AS STRING)', { a }, expected]
-const castText = (text: string, type: string, expected: string): CaseText => [`CAST(a AS ${type})`, { a: `'${text}'` }, expected]
+const castText = (text: string, type: string, expected: string): CaseText => [
+  `CAST(a AS ${type})`,
+  { a: `'${text}'` },
+  expected,
+]
 
 export const castCases: readonly CaseText[] = [
   castText('12', 'INT', '12'),

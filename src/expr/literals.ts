@@ -30,7 +30,8 @@ function decimal(text: string): LiteralValue | string {
 export function numberLiteral(text: string, suffix: string): LiteralValue | string {
   const wanted = suffix.toUpperCase()
   const kind = suffixes[wanted]
-  if (kind !== undefined) return /^-?\d+$/.test(text) ? integral(BigInt(text), kind) : `${text}${suffix} is not an integer`
+  if (kind !== undefined)
+    return /^-?\d+$/.test(text) ? integral(BigInt(text), kind) : `${text}${suffix} is not an integer`
   if (wanted === 'BD') return decimal(text)
   if (wanted === 'F') return { value: Math.fround(Number(text)), type: { kind: 'float' } }
   if (wanted === 'D' || /[eE]/.test(text)) {
@@ -67,7 +68,9 @@ export function unescapeString(text: string, quote: string): string {
 export function hexLiteral(text: string): LiteralValue | string {
   if (!/^[0-9A-Fa-f]*$/.test(text)) return `X'${text}' is not hexadecimal`
   const even = text.length % 2 === 0 ? text : `0${text}`
-  const bytes = Uint8Array.from({ length: even.length / 2 }, (_, place) => Number.parseInt(even.slice(place * 2, place * 2 + 2), 16))
+  const bytes = Uint8Array.from({ length: even.length / 2 }, (_, place) =>
+    Number.parseInt(even.slice(place * 2, place * 2 + 2), 16),
+  )
   return { value: bytes, type: { kind: 'binary' } }
 }
 
@@ -78,4 +81,3 @@ export function typedLiteral(keyword: string, text: string): LiteralValue | stri
   const value = kind === 'date' ? parseDateText(text) : parseTimestampText(text, kind === 'timestamp')
   return value === undefined ? `${name} '${text}' is not a ${name.toLowerCase()}` : { value, type: { kind } }
 }
-

@@ -116,7 +116,10 @@ describe('types', () => {
   test.each([
     ['decimal', { kind: 'decimal', precision: 10, scale: 0 }],
     ['NUMERIC(5, 2)', { kind: 'decimal', precision: 5, scale: 2 }],
-    ['array<map<string, int>>', { kind: 'array', element: { kind: 'map', key: { kind: 'string' }, value: { kind: 'integer' } } }],
+    [
+      'array<map<string, int>>',
+      { kind: 'array', element: { kind: 'map', key: { kind: 'string' }, value: { kind: 'integer' } } },
+    ],
     ['struct<a: int, b string>', { kind: 'struct', fields: [{ name: 'a' }, { name: 'b', type: { kind: 'string' } }] }],
     ['varchar(10)', { kind: 'string' }],
   ])('%s', (text, type) => {
@@ -139,11 +142,15 @@ describe('syntax errors point at their place', () => {
     ["a LIKE 'x' ESCAPE 'no'", 2],
     ['INTERVAL 1 DAY', 9],
   ])('%s -> position %d', (sql, position) => {
-    expect(() => parseExpression(sql)).toThrow(expect.objectContaining({ code: 'EXPRESSION_SYNTAX', details: expect.objectContaining({ position }) }))
+    expect(() => parseExpression(sql)).toThrow(
+      expect.objectContaining({ code: 'EXPRESSION_SYNTAX', details: expect.objectContaining({ position }) }),
+    )
   })
 
   test('deep nesting is a syntax error, not a crash', () => {
-    expect(() => parseExpression(`${'('.repeat(100_000)}1${')'.repeat(100_000)}`)).toThrow(expect.objectContaining({ code: 'EXPRESSION_SYNTAX' }))
+    expect(() => parseExpression(`${'('.repeat(100_000)}1${')'.repeat(100_000)}`)).toThrow(
+      expect.objectContaining({ code: 'EXPRESSION_SYNTAX' }),
+    )
   })
 })
 
@@ -156,10 +163,16 @@ test('a list of assignments', () => {
 })
 
 test('a SELECT with every part', () => {
-  const select = parseSelect('SELECT DISTINCT t.*, a + 1 AS n, count(*) c FROM delta.`/x y` AS t WHERE a > 1 GROUP BY a, 2;')
+  const select = parseSelect(
+    'SELECT DISTINCT t.*, a + 1 AS n, count(*) c FROM delta.`/x y` AS t WHERE a > 1 GROUP BY a, 2;',
+  )
   expect(select).toMatchObject({
     distinct: true,
-    items: [{ kind: 'star', qualifier: 't' }, { kind: 'value', alias: 'n', text: 'a + 1' }, { kind: 'value', alias: 'c', text: 'count(*)' }],
+    items: [
+      { kind: 'star', qualifier: 't' },
+      { kind: 'value', alias: 'n', text: 'a + 1' },
+      { kind: 'value', alias: 'c', text: 'count(*)' },
+    ],
     from: { parts: ['delta', '/x y'], alias: 't' },
     where: { kind: 'binary' },
   })
@@ -167,7 +180,9 @@ test('a SELECT with every part', () => {
 })
 
 test('subqueries and parameters are found, inside one another too', () => {
-  const syntax = parseExpression('EXISTS (SELECT 1 FROM t WHERE a = :p) AND b NOT IN (SELECT x FROM u) OR c > (SELECT max(x) FROM t) + :q')
+  const syntax = parseExpression(
+    'EXISTS (SELECT 1 FROM t WHERE a = :p) AND b NOT IN (SELECT x FROM u) OR c > (SELECT max(x) FROM t) + :q',
+  )
   expect(subqueriesOf(syntax).map((query) => query.kind)).toEqual(['exists', 'in-query', 'scalar'])
   expect([...parametersOf(syntax)]).toEqual(['p', 'q'])
 })

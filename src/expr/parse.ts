@@ -12,7 +12,8 @@ export const parseExpression = (text: string): SqlExpr => run(text, 'ExpressionT
 export const parseSelect = (text: string): SqlSelect => run(text, 'SelectText') as SqlSelect
 
 /** `a = 1, t.b = s.b`: the SET list of an UPDATE. @throws EXPRESSION_SYNTAX */
-export const parseAssignments = (text: string): readonly SqlAssignment[] => run(text, 'AssignmentsText') as readonly SqlAssignment[]
+export const parseAssignments = (text: string): readonly SqlAssignment[] =>
+  run(text, 'AssignmentsText') as readonly SqlAssignment[]
 
 function run(text: string, startRule: StartRule): unknown {
   try {
@@ -21,7 +22,9 @@ function run(text: string, startRule: StartRule): unknown {
     if (cause instanceof GrammarError) throw syntaxError(text, cause as unknown as Complaint)
     // The generated parser recurses; the engine's own stack is its bound on nesting.
     if (cause instanceof RangeError) {
-      throw failure('EXPRESSION_SYNTAX', 'The expression is nested too deeply to parse; flatten it.', { details: { length: text.length } })
+      throw failure('EXPRESSION_SYNTAX', 'The expression is nested too deeply to parse; flatten it.', {
+        details: { length: text.length },
+      })
     }
     throw cause
   }

@@ -43,14 +43,20 @@ export function likeMatcher(pattern: string, escape: string): ((text: string) =>
   const [first, second] = parts
   if (first === undefined) return (text) => text === ''
   if (first.kind === 'text' && second === undefined) return (text) => text === first.text
-  if (first.kind === 'text' && second?.kind === 'any' && parts.length === 2) return (text) => text.startsWith(first.text)
-  const source = parts.map((part) => (part.kind === 'text' ? quoteRegex(part.text) : part.kind === 'one' ? '.' : '.*')).join('')
+  if (first.kind === 'text' && second?.kind === 'any' && parts.length === 2)
+    return (text) => text.startsWith(first.text)
+  const source = parts
+    .map((part) => (part.kind === 'text' ? quoteRegex(part.text) : part.kind === 'one' ? '.' : '.*'))
+    .join('')
   const regex = new RegExp(`^${source}$`, 'su')
   return (text) => regex.test(text)
 }
 
 /** What every match begins with, and whether beginning so is enough. undefined: not a pattern. */
-export function likePrefix(pattern: string, escape: string): { readonly prefix: string; readonly isWhole: boolean } | undefined {
+export function likePrefix(
+  pattern: string,
+  escape: string,
+): { readonly prefix: string; readonly isWhole: boolean } | undefined {
   const parts = parseLike(pattern, escape)
   if (parts === undefined) return undefined
   const [first, second] = parts
@@ -79,7 +85,14 @@ export function translateRegex(pattern: string): RegExp | string {
     if (character === '\\') {
       place += 1
       const next = pattern[place] ?? ''
-      source += next === 's' ? (inClass ? ' \\t\\n\\v\\f\\r' : '[ \\t\\n\\v\\f\\r]') : next === 'S' && !inClass ? '[^ \\t\\n\\v\\f\\r]' : `\\${next}`
+      source +=
+        next === 's'
+          ? inClass
+            ? ' \\t\\n\\v\\f\\r'
+            : '[ \\t\\n\\v\\f\\r]'
+          : next === 'S' && !inClass
+            ? '[^ \\t\\n\\v\\f\\r]'
+            : `\\${next}`
     } else if (inClass) {
       inClass = character !== ']'
       source += character
@@ -111,6 +124,8 @@ export function checkPattern(name: 'like' | 'rlike', args: readonly Expr[]): voi
   if (typeof pattern.value !== 'string') return
   const regex = translateRegex(pattern.value)
   if (typeof regex === 'string') {
-    throw failure('EXPRESSION_UNSUPPORTED', `The pattern '${pattern.value}' of RLIKE is not supported: ${regex}.`, { details: { pattern: pattern.value } })
+    throw failure('EXPRESSION_UNSUPPORTED', `The pattern '${pattern.value}' of RLIKE is not supported: ${regex}.`, {
+      details: { pattern: pattern.value },
+    })
   }
 }

@@ -14,7 +14,9 @@ describe('printed text reads back as the same expression', () => {
     expect(analyze(parseExpression(text), tableScope(item.columns, [], ''), options)).toEqual(item.expr)
   })
 
-  test.each(functionCases().flatMap((item) => item.columns.map((column) => [item.text[1][column.name] ?? '', column] as const)))('%s', (_, column) => {
+  test.each(
+    functionCases().flatMap((item) => item.columns.map((column) => [item.text[1][column.name] ?? '', column] as const)),
+  )('%s', (_, column) => {
     const literal = lit(column.value, column.type)
     const back = analyze(parseExpression(printSql(literal)), tableScope([], [], ''), options)
     if (back.kind === 'literal') expect(back).toEqual(literal)

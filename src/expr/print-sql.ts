@@ -61,7 +61,10 @@ export function printLiteral(value: Datum, type: DataType): string {
         .join(', ')})`
     case 'struct':
       return `named_struct(${type.fields
-        .map((field, place) => `${quoteString(field.name)}, ${printLiteral((value as readonly Datum[])[place] ?? null, field.type)}`)
+        .map(
+          (field, place) =>
+            `${quoteString(field.name)}, ${printLiteral((value as readonly Datum[])[place] ?? null, field.type)}`,
+        )
         .join(', ')})`
     case 'boolean':
       return value === true ? 'TRUE' : 'FALSE'

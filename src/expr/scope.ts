@@ -35,7 +35,11 @@ export function scopeOf(columns: readonly ScopeColumn[]): Scope {
 export const emptyScope: Scope = scopeOf([])
 
 /** Columns of one table under its qualifiers; the output name is `prefix` and the column's name. */
-export function tableScope(columns: Iterable<{ readonly name: string; readonly type: DataType }>, qualifiers: readonly string[], prefix: string): Scope {
+export function tableScope(
+  columns: Iterable<{ readonly name: string; readonly type: DataType }>,
+  qualifiers: readonly string[],
+  prefix: string,
+): Scope {
   return scopeOf([...columns].map(({ name, type }) => ({ name, type, qualifiers, output: `${prefix}${name}` })))
 }
 
@@ -54,7 +58,9 @@ export const hasQualifier = (column: ScopeColumn, qualifier: string): boolean =>
 export function resolveName(scope: Scope, parts: readonly string[]): Resolved | undefined {
   const [first = '', second] = parts
   const qualified =
-    second === undefined ? [] : (scope.byName.get(second.toLowerCase()) ?? []).filter((column) => hasQualifier(column, first))
+    second === undefined
+      ? []
+      : (scope.byName.get(second.toLowerCase()) ?? []).filter((column) => hasQualifier(column, first))
   const found = qualified.length > 0 ? qualified : (scope.byName.get(first.toLowerCase()) ?? [])
   const [column] = found
   if (column === undefined) return undefined
@@ -64,10 +70,16 @@ export function resolveName(scope: Scope, parts: readonly string[]): Resolved | 
 
 function ambiguous(parts: readonly string[], found: readonly ScopeColumn[]): Error {
   const name = parts.join('.')
-  const candidates = found.map((column) => [column.qualifiers[0], column.name].filter((part) => part !== undefined).join('.'))
-  return failure('EXPRESSION_AMBIGUOUS_COLUMN', `The column name \`${name}\` is ambiguous: write ${candidates.map((c) => `\`${c}\``).join(' or ')}.`, {
-    details: { name, candidates },
-  })
+  const candidates = found.map((column) =>
+    [column.qualifiers[0], column.name].filter((part) => part !== undefined).join('.'),
+  )
+  return failure(
+    'EXPRESSION_AMBIGUOUS_COLUMN',
+    `The column name \`${name}\` is ambiguous: write ${candidates.map((c) => `\`${c}\``).join(' or ')}.`,
+    {
+      details: { name, candidates },
+    },
+  )
 }
 
 export function unknownColumn(scope: Scope, parts: readonly string[]): Error {
@@ -82,7 +94,10 @@ export function unknownColumn(scope: Scope, parts: readonly string[]): Error {
       ? `Did you mean ${suggestions.map((s) => `\`${s}\``).join(' or ')}?`
       : pool.length === 0
         ? 'No columns can be used here.'
-        : `There are: ${pool.slice(0, 12).map((column) => `\`${spelled(scope, column)}\``).join(', ')}${pool.length > 12 ? ', ...' : ''}.`
+        : `There are: ${pool
+            .slice(0, 12)
+            .map((column) => `\`${spelled(scope, column)}\``)
+            .join(', ')}${pool.length > 12 ? ', ...' : ''}.`
   return failure('EXPRESSION_UNKNOWN_COLUMN', `There is no column \`${name}\`. ${hint}`, {
     details: { name, suggestions, columns: pool.slice(0, 100).map((column) => spelled(scope, column)) },
   })

@@ -52,7 +52,8 @@ const repeated = (type: DataType, count: number): readonly DataType[] => Array.f
 export const logical: Rule = (args) =>
   args.length >= 2 ? { args: repeated(booleanType, args.length), type: booleanType } : undefined
 
-const isIntegerLiteral = (arg: ArgumentType): boolean => isIntegral(arg.type) && arg.literal !== undefined && arg.literal !== null
+const isIntegerLiteral = (arg: ArgumentType): boolean =>
+  isIntegral(arg.type) && arg.literal !== undefined && arg.literal !== null
 
 /** An integer literal beside a decimal takes only the digits it has. */
 function digitsOf(arg: ArgumentType): DecimalType | undefined {
@@ -141,7 +142,8 @@ export const sameNumeric: Rule = (args) => {
 export const integerPart: Rule = (args) => {
   const type = numeric(args[0])
   if (type === undefined || args.length !== 1) return undefined
-  if (type.kind === 'decimal') return { args: [type], type: boundedDecimal(type.precision - type.scale + (type.scale === 0 ? 0 : 1), 0) }
+  if (type.kind === 'decimal')
+    return { args: [type], type: boundedDecimal(type.precision - type.scale + (type.scale === 0 ? 0 : 1), 0) }
   return { args: [isFloating(type) ? doubleType : longType], type: longType }
 }
 
@@ -156,7 +158,8 @@ function roundedDecimal(type: DecimalType, digits: number): DecimalType {
 export const round: Rule = (args) => {
   const type = numeric(args[0])
   const digits = args.length === 2 ? args[1] : { type: integerType, literal: 0 }
-  if (type === undefined || args.length > 2 || digits?.type.kind !== 'integer' || typeof digits.literal !== 'number') return undefined
+  if (type === undefined || args.length > 2 || digits?.type.kind !== 'integer' || typeof digits.literal !== 'number')
+    return undefined
   const result = type.kind === 'decimal' ? roundedDecimal(type, digits.literal) : type
   return { args: args.length === 2 ? [type, integerType] : [type], type: result }
 }
@@ -207,7 +210,9 @@ export const clockPart: Rule = (args) => {
 
 export const size: Rule = (args) => {
   const type = args[0]?.type
-  return args.length === 1 && (type?.kind === 'array' || type?.kind === 'map') ? { args: [type], type: integerType } : undefined
+  return args.length === 1 && (type?.kind === 'array' || type?.kind === 'map')
+    ? { args: [type], type: integerType }
+    : undefined
 }
 
 const fromCollection =
@@ -254,6 +259,10 @@ export const array: Rule = (args) => {
 export const map: Rule = (args) => {
   const key = commonOf(args.filter((_, place) => place % 2 === 0).map((arg) => arg.type))
   const value = commonOf(args.filter((_, place) => place % 2 === 1).map((arg) => arg.type))
-  if (key === undefined || value === undefined || args.length % 2 !== 0 || args.length === 0 || !isComparable(key)) return undefined
-  return { args: args.map((_, place) => (place % 2 === 0 ? key : value)), type: { kind: 'map', key, value, valueContainsNull: true } }
+  if (key === undefined || value === undefined || args.length % 2 !== 0 || args.length === 0 || !isComparable(key))
+    return undefined
+  return {
+    args: args.map((_, place) => (place % 2 === 0 ? key : value)),
+    type: { kind: 'map', key, value, valueContainsNull: true },
+  }
 }

@@ -20,7 +20,11 @@ const types: Readonly<Record<string, DataType>> = {
   d: { kind: 'date' },
   n: { kind: 'decimal', precision: 5, scale: 1 },
 }
-const scope = tableScope(Object.entries(types).map(([name, type]) => ({ name, type })), [], '')
+const scope = tableScope(
+  Object.entries(types).map(([name, type]) => ({ name, type })),
+  [],
+  '',
+)
 const options = { frozen: { nowMicros: 0n, timeZone: 'UTC' } } as const
 
 const predicate = (sql: string): Expr => analyzePredicate(parseExpression(sql), scope, options, 'WHERE')
@@ -28,7 +32,9 @@ const predicate = (sql: string): Expr => analyzePredicate(parseExpression(sql), 
 const typed = (name: string): DataType => types[name] ?? { kind: 'void' }
 
 const skips = (sql: string, facts: Readonly<Record<string, Omit<ColumnFacts, 'type'>>>): boolean =>
-  canSkip(predicate(sql), (name, path) => (path.length === 0 && facts[name] !== undefined ? { type: typed(name), ...facts[name] } : undefined))
+  canSkip(predicate(sql), (name, path) =>
+    path.length === 0 && facts[name] !== undefined ? { type: typed(name), ...facts[name] } : undefined,
+  )
 
 describe('what statistics prove', () => {
   const i = { min: 10, max: 20, nullCount: 0, rowCount: 5 }
@@ -129,12 +135,37 @@ const domains: Readonly<Record<string, readonly Datum[]>> = {
 const names = Object.keys(domains)
 
 const atom = fc.oneof(
-  fc.tuple(fc.constantFrom('i', 'j'), fc.constantFrom('=', '<>', '<', '<=', '>', '>=', '<=>'), fc.constantFrom('1', '2', '3', '2L', '1.5', 'NULL', 'i', 'j', "'2'")).map((p) => p.join(' ')),
-  fc.tuple(fc.constantFrom('=', '<', '>=', '<>'), fc.constantFrom("'a'", "'ab'", "'\uFFFD'", "'\u{1F600}'")).map((p) => `s ${p.join(' ')}`),
-  fc.tuple(fc.constantFrom('=', '<', '>', '<>', '<=>'), fc.constantFrom('0D', '1.5D', "CAST('NaN' AS DOUBLE)")).map((p) => `f ${p.join(' ')}`),
+  fc
+    .tuple(
+      fc.constantFrom('i', 'j'),
+      fc.constantFrom('=', '<>', '<', '<=', '>', '>=', '<=>'),
+      fc.constantFrom('1', '2', '3', '2L', '1.5', 'NULL', 'i', 'j', "'2'"),
+    )
+    .map((p) => p.join(' ')),
+  fc
+    .tuple(fc.constantFrom('=', '<', '>=', '<>'), fc.constantFrom("'a'", "'ab'", "'\uFFFD'", "'\u{1F600}'"))
+    .map((p) => `s ${p.join(' ')}`),
+  fc
+    .tuple(fc.constantFrom('=', '<', '>', '<>', '<=>'), fc.constantFrom('0D', '1.5D', "CAST('NaN' AS DOUBLE)"))
+    .map((p) => `f ${p.join(' ')}`),
   fc.constantFrom(
-    'b', 'i IN (1, 3)', 'i IN (2, NULL)', 'j IN (i, 2)', "s LIKE 'a%'", "s LIKE 'a_'", "startswith(s, 'b')", 'i IS NULL', 's IS NOT NULL', 'b IS TRUE',
-    'coalesce(b, i = 1)', 'CASE WHEN b THEN i = 1 ELSE j = 2 END', 'CASE WHEN i > 1 THEN b END', '(b AND i = 1) IS NULL', 'try_cast(i AS TINYINT) = 2', "cast(i AS STRING) = '2'", 'coalesce(i, 2) = 3',
+    'b',
+    'i IN (1, 3)',
+    'i IN (2, NULL)',
+    'j IN (i, 2)',
+    "s LIKE 'a%'",
+    "s LIKE 'a_'",
+    "startswith(s, 'b')",
+    'i IS NULL',
+    's IS NOT NULL',
+    'b IS TRUE',
+    'coalesce(b, i = 1)',
+    'CASE WHEN b THEN i = 1 ELSE j = 2 END',
+    'CASE WHEN i > 1 THEN b END',
+    '(b AND i = 1) IS NULL',
+    'try_cast(i AS TINYINT) = 2',
+    "cast(i AS STRING) = '2'",
+    'coalesce(i, 2) = 3',
   ),
 )
 const { sql: sqlArbitrary } = fc.letrec<{ sql: string }>((tie) => ({
@@ -152,7 +183,9 @@ function factsFor(name: string, rows: readonly (readonly Datum[])[], place: numb
   const type = typed(name)
   const values = rows.map((row) => row[place] ?? null)
   if (shape === 0 && new Set(values).size === 1) return { type, constant: values[0] ?? null }
-  const present = values.filter((value) => value !== null && !(shape % 2 === 0 && Number.isNaN(value))).sort(comparer(type))
+  const present = values
+    .filter((value) => value !== null && !(shape % 2 === 0 && Number.isNaN(value)))
+    .sort(comparer(type))
   return {
     type,
     min: shape === 3 ? undefined : present[0],
@@ -166,17 +199,25 @@ test('no file with a row that is TRUE is ever skipped, whatever of its statistic
   const seed = Number(process.env['SEED'] ?? 20_240_501)
   let skipped = 0
   fc.assert(
-    fc.property(sqlArbitrary, fc.array(rowArbitrary, { minLength: 1, maxLength: 4 }), fc.array(fc.nat(6), { minLength: 5, maxLength: 5 }), (sql, rows, shapes) => {
-      const where = predicate(sql)
-      const evaluate = compile(where, names)
-      const skip = canSkip(where, (column) => {
-        const place = names.indexOf(column)
-        return shapes[place] === 6 ? undefined : factsFor(column, rows, place, shapes[place] ?? 1)
-      })
-      if (!skip) return
-      skipped += 1
-      expect(rows.filter((row) => evaluate(row) === true), `seed ${seed}: ${sql}`).toEqual([])
-    }),
+    fc.property(
+      sqlArbitrary,
+      fc.array(rowArbitrary, { minLength: 1, maxLength: 4 }),
+      fc.array(fc.nat(6), { minLength: 5, maxLength: 5 }),
+      (sql, rows, shapes) => {
+        const where = predicate(sql)
+        const evaluate = compile(where, names)
+        const skip = canSkip(where, (column) => {
+          const place = names.indexOf(column)
+          return shapes[place] === 6 ? undefined : factsFor(column, rows, place, shapes[place] ?? 1)
+        })
+        if (!skip) return
+        skipped += 1
+        expect(
+          rows.filter((row) => evaluate(row) === true),
+          `seed ${seed}: ${sql}`,
+        ).toEqual([])
+      },
+    ),
     { seed, numRuns: 20_000 },
   )
   expect(skipped).toBeGreaterThan(2000)

@@ -134,7 +134,8 @@ function ofCall(expr: Extract<Expr, { kind: 'call' }>, facts: FactsOf): number {
 function both(a: number, b: number): number {
   const mayTrue = (a & isTrue) !== 0 && (b & isTrue) !== 0
   const mayFalse = ((a | b) & isFalse) !== 0
-  const mayNull = ((a & isNull) !== 0 && (b & (isTrue | isNull)) !== 0) || ((b & isNull) !== 0 && (a & (isTrue | isNull)) !== 0)
+  const mayNull =
+    ((a & isNull) !== 0 && (b & (isTrue | isNull)) !== 0) || ((b & isNull) !== 0 && (a & (isTrue | isNull)) !== 0)
   return bits(mayTrue, mayFalse, mayNull)
 }
 
@@ -217,7 +218,10 @@ function sortedItems(expr: Extract<Expr, { kind: 'in' }>): SortedItems | undefin
   if (sortedLists.has(expr)) return sortedLists.get(expr)
   const values = expr.items.map((item) => (item.kind === 'literal' ? item.value : undefined))
   const sorted = values.every((value) => value !== undefined)
-    ? { values: values.filter((value) => value !== null).sort(comparer(expr.input.type)), hasNull: values.includes(null) }
+    ? {
+        values: values.filter((value) => value !== null).sort(comparer(expr.input.type)),
+        hasNull: values.includes(null),
+      }
     : undefined
   sortedLists.set(expr, sorted)
   return sorted
@@ -262,7 +266,8 @@ function ofPrefix(range: Range, prefix: string | undefined, isWhole: boolean): n
   const isBelow = typeof high === 'string' && compareStrings(high, prefix) < 0
   const isAbove = typeof low === 'string' && compareStrings(low, prefix) > 0 && !low.startsWith(prefix)
   const mayTrue = !isBelow && !isAbove
-  const isSure = isWhole && typeof low === 'string' && typeof high === 'string' && low.startsWith(prefix) && high.startsWith(prefix)
+  const isSure =
+    isWhole && typeof low === 'string' && typeof high === 'string' && low.startsWith(prefix) && high.startsWith(prefix)
   return bits(mayTrue, !isSure, range.mayBeNull)
 }
 

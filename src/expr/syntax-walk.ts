@@ -77,10 +77,17 @@ export function parametersOf(syntax: SqlExpr): Set<string> {
  * Every parameter given is used by one of the expressions of the statement. That every one used is given, `analyze` checks.
  * @throws EXPRESSION_PARAMETER
  */
-export function checkParametersUsed(expressions: Iterable<SqlExpr>, params: Readonly<Record<string, unknown>> | undefined): void {
+export function checkParametersUsed(
+  expressions: Iterable<SqlExpr>,
+  params: Readonly<Record<string, unknown>> | undefined,
+): void {
   const unused = new Set(Object.keys(params ?? {}))
   for (const expression of expressions) for (const name of parametersOf(expression)) unused.delete(name)
   if (unused.size === 0) return
   const names = [...unused]
-  throw failure('EXPRESSION_PARAMETER', `No expression uses the parameter ${names.map((name) => `:${name}`).join(', ')}.`, { details: { unused: names } })
+  throw failure(
+    'EXPRESSION_PARAMETER',
+    `No expression uses the parameter ${names.map((name) => `:${name}`).join(', ')}.`,
+    { details: { unused: names } },
+  )
 }

@@ -47,7 +47,12 @@ export type SqlExpr =
       readonly at: Span
     }
   /** Two or more operands. */
-  | { readonly kind: 'logical'; readonly operator: 'and' | 'or'; readonly operands: readonly SqlExpr[]; readonly at: Span }
+  | {
+      readonly kind: 'logical'
+      readonly operator: 'and' | 'or'
+      readonly operands: readonly SqlExpr[]
+      readonly at: Span
+    }
   | {
       readonly kind: 'between'
       readonly negated: boolean
@@ -81,7 +86,13 @@ export type SqlExpr =
       readonly at: Span
     }
   /** IS [NOT] DISTINCT FROM. */
-  | { readonly kind: 'distinct'; readonly negated: boolean; readonly left: SqlExpr; readonly right: SqlExpr; readonly at: Span }
+  | {
+      readonly kind: 'distinct'
+      readonly negated: boolean
+      readonly left: SqlExpr
+      readonly right: SqlExpr
+      readonly at: Span
+    }
   | {
       readonly kind: 'case'
       readonly operand: SqlExpr | undefined
@@ -89,7 +100,13 @@ export type SqlExpr =
       readonly otherwise: SqlExpr | undefined
       readonly at: Span
     }
-  | { readonly kind: 'cast'; readonly operand: SqlExpr; readonly type: DataType; readonly try: boolean; readonly at: Span }
+  | {
+      readonly kind: 'cast'
+      readonly operand: SqlExpr
+      readonly type: DataType
+      readonly try: boolean
+      readonly at: Span
+    }
   | SqlFunction
   | { readonly kind: 'index'; readonly operand: SqlExpr; readonly index: SqlExpr; readonly at: Span }
   | { readonly kind: 'field'; readonly operand: SqlExpr; readonly name: string; readonly at: Span }

@@ -12,7 +12,8 @@ const timePattern = /^(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9}))?)?$/
 const zonePattern = /^(?:Z|UTC|GMT|(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d{1,2}))?)$/i
 
 /** Without the ASCII white space and control characters that casts ignore at both ends. */
-export const trimControl = (text: string): string => text.replace(/^[\u0000-\u0020\u007f]+|[\u0000-\u0020\u007f]+$/g, '')
+export const trimControl = (text: string): string =>
+  text.replace(/^[\u0000-\u0020\u007f]+|[\u0000-\u0020\u007f]+$/g, '')
 
 /** Days since 1970-01-01 of a proleptic Gregorian date; undefined for a day that does not exist. */
 export function daysOf(year: number, month: number, day: number): number | undefined {
@@ -148,7 +149,9 @@ export function splitMicros(micros: bigint): { readonly days: number; readonly m
 export function formatTimestampText(micros: bigint): string {
   const { days, microsOfDay } = splitMicros(micros)
   const seconds = Number(microsOfDay / microsPerSecond)
-  const fraction = String(microsOfDay % microsPerSecond).padStart(6, '0').replace(/0+$/, '')
+  const fraction = String(microsOfDay % microsPerSecond)
+    .padStart(6, '0')
+    .replace(/0+$/, '')
   const time = `${two(Math.floor(seconds / 3600))}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`
   return `${formatDateText(days)} ${time}${fraction === '' ? '' : `.${fraction}`}`
 }

@@ -12,7 +12,13 @@ export type Expr =
   /** An output column of the relation below, by its exact name (`t.id`, `s.id`). */
   | { readonly kind: 'column'; readonly name: string; readonly type: DataType }
   /** A struct's field: `index` is its place in the struct type, 0-based. */
-  | { readonly kind: 'field'; readonly input: Expr; readonly name: string; readonly index: number; readonly type: DataType }
+  | {
+      readonly kind: 'field'
+      readonly input: Expr
+      readonly name: string
+      readonly index: number
+      readonly type: DataType
+    }
   | { readonly kind: 'call'; readonly name: FunctionName; readonly args: readonly Expr[]; readonly type: DataType }
   /** `try`: NULL instead of an error. */
   | { readonly kind: 'cast'; readonly input: Expr; readonly type: DataType; readonly try: boolean }

@@ -39,7 +39,8 @@ export const isFloating = (type: DataType): boolean => type.kind === 'float' || 
 export const isNumeric = (type: DataType): boolean => isIntegral(type) || isFloating(type) || type.kind === 'decimal'
 export const isTemporal = (type: DataType): boolean =>
   type.kind === 'date' || type.kind === 'timestamp' || type.kind === 'timestamp_ntz'
-export const isNested = (type: DataType): boolean => type.kind === 'struct' || type.kind === 'array' || type.kind === 'map'
+export const isNested = (type: DataType): boolean =>
+  type.kind === 'struct' || type.kind === 'array' || type.kind === 'map'
 
 export const decimalType = (precision: number, scale: number): DecimalType => ({ kind: 'decimal', precision, scale })
 
@@ -54,7 +55,11 @@ export function sameType(a: DataType, b: DataType): boolean {
       a.fields.length === b.fields.length &&
       a.fields.every((field, index) => {
         const other = b.fields[index]
-        return other !== undefined && field.name.toLowerCase() === other.name.toLowerCase() && sameType(field.type, other.type)
+        return (
+          other !== undefined &&
+          field.name.toLowerCase() === other.name.toLowerCase() &&
+          sameType(field.type, other.type)
+        )
       })
     )
   }

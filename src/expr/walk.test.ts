@@ -1,7 +1,18 @@
 import { expect, test } from 'vitest'
 import { AssertionFailure } from '../base/assert.ts'
 import type { Expr } from './tree.ts'
-import { and, call, children, col, columnNames, conjuncts, isTrueLiteral, lit, mapColumns, trueLiteral } from './walk.ts'
+import {
+  and,
+  call,
+  children,
+  col,
+  columnNames,
+  conjuncts,
+  isTrueLiteral,
+  lit,
+  mapColumns,
+  trueLiteral,
+} from './walk.ts'
 
 const id = col('t.id', { kind: 'long' })
 const key = col('s.id', { kind: 'long' })
@@ -19,7 +30,9 @@ test('a conjunction is flat, drops TRUE, and comes apart again', () => {
 test('columns are found and replaced at any depth', () => {
   const nested: Expr = {
     kind: 'case',
-    branches: [{ when: same, then: { kind: 'in', input: id, items: [lit(1n, { kind: 'long' })], type: { kind: 'boolean' } } }],
+    branches: [
+      { when: same, then: { kind: 'in', input: id, items: [lit(1n, { kind: 'long' })], type: { kind: 'boolean' } } },
+    ],
     otherwise: { kind: 'cast', input: col('t.flag', { kind: 'string' }), type: { kind: 'boolean' }, try: true },
     type: { kind: 'boolean' },
   }

@@ -13,7 +13,10 @@ test('each vector of a packed file -> its own rows; asked again, no reading', as
   await store.put(packed.path, packed.bytes)
   const cache = deletionVectorCache()
   const load = async () => Promise.all(packed.descriptors.map((each) => loadDeletionVector(store, each, cache)))
-  expect((await load()).map((each) => [...each.toArray()])).toEqual([[1, 5, 9], [0, 70_000]])
+  expect((await load()).map((each) => [...each.toArray()])).toEqual([
+    [1, 5, 9],
+    [0, 70_000],
+  ])
   const calls = store.calls.length
   await load()
   expect(store.calls.length).toBe(calls)
@@ -23,14 +26,19 @@ test.each([
   ['missing', undefined],
   ['truncated', packed.bytes.slice(0, -6)],
   ['of another version', packed.bytes.map((byte, index) => (index === 0 ? 2 : byte))],
-  ['changed in its last vector', packed.bytes.map((byte, index) => (index === packed.bytes.length - 6 ? byte ^ 1 : byte))],
+  [
+    'changed in its last vector',
+    packed.bytes.map((byte, index) => (index === packed.bytes.length - 6 ? byte ^ 1 : byte)),
+  ],
   ['empty', new Uint8Array()],
 ])('the file is %s -> DELTA_DELETION_VECTOR_CORRUPT', async (_what, bytes) => {
   const store = memoryStore()
   if (bytes !== undefined) await store.put(packed.path, bytes)
   const last = packed.descriptors.at(-1)
   if (last === undefined) throw new Error('the fixture holds vectors')
-  await expect(loadDeletionVector(store, last, deletionVectorCache())).rejects.toMatchObject({ code: 'DELTA_DELETION_VECTOR_CORRUPT' })
+  await expect(loadDeletionVector(store, last, deletionVectorCache())).rejects.toMatchObject({
+    code: 'DELTA_DELETION_VECTOR_CORRUPT',
+  })
 })
 
 test('more rows than the cache holds -> the least recently used goes', () => {

@@ -2,7 +2,12 @@
 import { failure } from '../base/errors.ts'
 import type { ObjectStore } from '../ports/object-store.ts'
 import type { DeletionVectorDescriptor } from '../protocol/actions.ts'
-import { decodeInline, deletionVectorId, deletionVectorPath, readDeletionVectorFile } from '../protocol/deletion-vector.ts'
+import {
+  decodeInline,
+  deletionVectorId,
+  deletionVectorPath,
+  readDeletionVectorFile,
+} from '../protocol/deletion-vector.ts'
 import type { RowPositions } from '../protocol/row-positions.ts'
 
 /** Vectors by id, the least recently used given up first. One cache serves one table. */
@@ -57,13 +62,19 @@ export async function loadDeletionVector(
 }
 
 /** A file packs the vectors of a whole commit, so only the one's own bytes are read, behind the version byte of the file. */
-async function readVector(store: ObjectStore, path: string, descriptor: DeletionVectorDescriptor): Promise<RowPositions> {
+async function readVector(
+  store: ObjectStore,
+  path: string,
+  descriptor: DeletionVectorDescriptor,
+): Promise<RowPositions> {
   const start = descriptor.offset ?? 1
   const end = start + 8 + descriptor.sizeInBytes
   const bytes = await store.getRange(path, start, end)
   const version = start === 0 ? new Uint8Array() : await store.getRange(path, 0, 1)
   if (bytes === undefined || version === undefined) {
-    throw failure('DELTA_DELETION_VECTOR_CORRUPT', `deletion vector file ${path} is missing`, { details: { file: path } })
+    throw failure('DELTA_DELETION_VECTOR_CORRUPT', `deletion vector file ${path} is missing`, {
+      details: { file: path },
+    })
   }
   const alone = new Uint8Array(version.length + bytes.length)
   alone.set(version)

@@ -4,7 +4,15 @@
  * both name the same vector. Within one commit order means nothing: removes are taken before adds.
  */
 import { failure } from '../base/errors.ts'
-import type { Action, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction } from '../protocol/actions.ts'
+import type {
+  Action,
+  AddFile,
+  DomainMetadata,
+  Metadata,
+  Protocol,
+  RemoveFile,
+  SetTransaction,
+} from '../protocol/actions.ts'
 import type { DeletionVectorDescriptor } from '../protocol/actions.ts'
 import { deletionVectorId } from '../protocol/deletion-vector.ts'
 
@@ -81,9 +89,13 @@ function takeAdd(
   const pending = changes.files.get(add.path)
   const live = pending === undefined ? liveFile(add.path) : pending
   if (live !== null && live !== undefined && !sameVector(live.deletionVector, add.deletionVector)) {
-    throw failure('DELTA_LOG_CORRUPT', `${source} adds ${add.path} again with another deletion vector and removes no older entry`, {
-      details: { file: source, path: add.path },
-    })
+    throw failure(
+      'DELTA_LOG_CORRUPT',
+      `${source} adds ${add.path} again with another deletion vector and removes no older entry`,
+      {
+        details: { file: source, path: add.path },
+      },
+    )
   }
   changes.files.set(add.path, add)
   changes.tombstones.set(fileKey(add), null)

@@ -58,9 +58,13 @@ async function tryLoad(source: LogSource, files: LogFiles, version: number | und
 const recoverable: ReadonlySet<string> = new Set(['DELTA_LOG_CORRUPT', 'DELTA_LOG_GAP', 'DELTA_VERSION_NOT_FOUND'])
 
 export function tableNotFound({ store }: { readonly store: LogSource['store'] }): BraidlakeError {
-  return failure('DELTA_TABLE_NOT_FOUND', `there is no Delta table at ${store.root}: ${logFolder} holds no commit and no checkpoint`, {
-    details: { path: store.root },
-  })
+  return failure(
+    'DELTA_TABLE_NOT_FOUND',
+    `there is no Delta table at ${store.root}: ${logFolder} holds no commit and no checkpoint`,
+    {
+      details: { path: store.root },
+    },
+  )
 }
 
 class VanishedCommit extends Error {

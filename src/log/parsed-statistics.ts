@@ -27,7 +27,11 @@ export function statisticsText(parsed: unknown, columns: readonly TableColumn[])
 }
 
 /** `type` is the column's, where it is known; `fields` the types of the members below. */
-function jsonOf(value: unknown, type: DataType | undefined, fields: ReadonlyMap<string, DataType> | undefined): Json | undefined {
+function jsonOf(
+  value: unknown,
+  type: DataType | undefined,
+  fields: ReadonlyMap<string, DataType> | undefined,
+): Json | undefined {
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -41,7 +45,8 @@ function jsonOf(value: unknown, type: DataType | undefined, fields: ReadonlyMap<
   const { micros, days, unscaled, scale } = value
   if (typeof micros === 'bigint') return instantText(micros, type)
   if (typeof days === 'number') return formatDate(days)
-  if (typeof unscaled === 'bigint' && typeof scale === 'number') return new JsonNumber(formatDecimal(new Decimal(unscaled, scale)))
+  if (typeof unscaled === 'bigint' && typeof scale === 'number')
+    return new JsonNumber(formatDecimal(new Decimal(unscaled, scale)))
   return membersOf(value, fields ?? fieldTypes(type))
 }
 

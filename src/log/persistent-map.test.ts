@@ -6,7 +6,10 @@ interface Value {
   readonly n: number
 }
 
-const change = fc.tuple(fc.integer({ min: 0, max: 30 }).map(String), fc.option(fc.record({ n: fc.integer() }), { nil: null }))
+const change = fc.tuple(
+  fc.integer({ min: 0, max: 30 }).map(String),
+  fc.option(fc.record({ n: fc.integer() }), { nil: null }),
+)
 
 test('any series of changes -> every version equals a plain map of its time', () => {
   fc.assert(
@@ -34,7 +37,14 @@ test('any series of changes -> every version equals a plain map of its time', ()
 
 test('iteration -> a replaced value keeps the place of its key, new keys come last', () => {
   const start = new Map(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((key, n) => [key, { n }]))
-  const map = PersistentMap.from<Value>(start).with(new Map([['h', { n: 7 }]])).with(new Map<string, Value | null>([['b', { n: 11 }], ['a', null]]))
+  const map = PersistentMap.from<Value>(start)
+    .with(new Map([['h', { n: 7 }]]))
+    .with(
+      new Map<string, Value | null>([
+        ['b', { n: 11 }],
+        ['a', null],
+      ]),
+    )
   expect([...map.keys()]).toEqual(['b', 'c', 'd', 'e', 'f', 'g', 'h'])
   expect([...map.values()].map((value) => value.n)).toEqual([11, 2, 3, 4, 5, 6, 7])
 })

@@ -38,7 +38,10 @@ export interface CheckpointSource {
 }
 
 /** @throws DELTA_LOG_CORRUPT naming the file: the checkpoint is missing, torn or malformed */
-export async function readCheckpoint(source: CheckpointSource, checkpoint: CheckpointFiles): Promise<readonly Action[]> {
+export async function readCheckpoint(
+  source: CheckpointSource,
+  checkpoint: CheckpointFiles,
+): Promise<readonly Action[]> {
   const rows: { readonly path: string; readonly rows: readonly Row[] }[] = []
   for (const path of checkpoint.paths) rows.push({ path, rows: await readRows(source, path, checkpoint.format) })
   const sidecars = rows.flatMap((file) => file.rows.flatMap((row) => sidecarOf(row, file.path)))

@@ -17,7 +17,11 @@ export interface CommitSource {
 }
 
 /** The commit of a version, or undefined where there is none. `modifiedMs`: of its file, where the caller has listed it. */
-export async function readCommit(source: CommitSource, version: number, modifiedMs?: number): Promise<Commit | undefined> {
+export async function readCommit(
+  source: CommitSource,
+  version: number,
+  modifiedMs?: number,
+): Promise<Commit | undefined> {
   const path = commitPath(version)
   for (let attempt = 0; ; attempt += 1) {
     const bytes = await source.store.get(path)

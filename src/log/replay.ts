@@ -1,5 +1,13 @@
 /** Folds a whole log, checkpoint first, into the state of one version. Mutable while it runs: a first load may hold many commits. */
-import type { Action, AddFile, DomainMetadata, Metadata, Protocol, RemoveFile, SetTransaction } from '../protocol/actions.ts'
+import type {
+  Action,
+  AddFile,
+  DomainMetadata,
+  Metadata,
+  Protocol,
+  RemoveFile,
+  SetTransaction,
+} from '../protocol/actions.ts'
 import { changesOf } from './live-state.ts'
 import type { Changes } from './live-state.ts'
 import { PersistentMap } from './persistent-map.ts'

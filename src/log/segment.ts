@@ -65,7 +65,9 @@ export function sortLog(entries: readonly ObjectEntry[]): LogFiles {
     }
   }
   commits.sort((a, b) => a.version - b.version)
-  checkpoints.sort((a, b) => a.version - b.version || preference(a) - preference(b) || (firstPath(a) < firstPath(b) ? -1 : 1))
+  checkpoints.sort(
+    (a, b) => a.version - b.version || preference(a) - preference(b) || (firstPath(a) < firstPath(b) ? -1 : 1),
+  )
   return { commits, checkpoints }
 }
 
@@ -102,7 +104,9 @@ export function chooseSegment(files: LogFiles, version: number | undefined, unus
   const newest = Math.max(files.commits.at(-1)?.version ?? -1, files.checkpoints.at(-1)?.version ?? -1)
   const target = version ?? newest
   if (target > newest || (range !== undefined && target < range.from)) throw notAvailable(target, range)
-  const usable = files.checkpoints.filter((each) => each.version <= target && !each.paths.some((path) => unusable.has(path)))
+  const usable = files.checkpoints.filter(
+    (each) => each.version <= target && !each.paths.some((path) => unusable.has(path)),
+  )
   const checkpoint = usable.at(-1)
   const start = checkpoint === undefined ? 0 : checkpoint.version + 1
   const commits = files.commits.filter((commit) => commit.version >= start && commit.version <= target)
@@ -116,14 +120,19 @@ export function notAvailable(
   version: number,
   range: { readonly from: number; readonly to: number } | undefined,
 ): BraidlakeError {
-  const text = range === undefined ? 'the log can rebuild none' : `the log can rebuild versions ${range.from} to ${range.to}`
+  const text =
+    range === undefined ? 'the log can rebuild none' : `the log can rebuild versions ${range.from} to ${range.to}`
   return failure('DELTA_VERSION_NOT_FOUND', `version ${version} is not available: ${text}`, {
     details: { version, earliest: range?.from, latest: range?.to },
   })
 }
 
 export function gap(missing: number, target: number): BraidlakeError {
-  return failure('DELTA_LOG_GAP', `version ${target} cannot be rebuilt: the commit of version ${missing} is missing from the log`, {
-    details: { missing, version: target },
-  })
+  return failure(
+    'DELTA_LOG_GAP',
+    `version ${target} cannot be rebuilt: the commit of version ${missing} is missing from the log`,
+    {
+      details: { missing, version: target },
+    },
+  )
 }

@@ -46,23 +46,48 @@ const schemaString = JSON.stringify({
 
 function start(configuration: Record<string, string> = {}): Action[] {
   return [
-    { kind: 'protocol', protocol: { minReaderVersion: 3, minWriterVersion: 7, readerFeatures: ['deletionVectors'], writerFeatures: ['deletionVectors', 'appendOnly', 'invariants', 'domainMetadata'] } },
+    {
+      kind: 'protocol',
+      protocol: {
+        minReaderVersion: 3,
+        minWriterVersion: 7,
+        readerFeatures: ['deletionVectors'],
+        writerFeatures: ['deletionVectors', 'appendOnly', 'invariants', 'domainMetadata'],
+      },
+    },
     {
       kind: 'metaData',
-      metaData: { id: 'table', format: { provider: 'parquet', options: {} }, schemaString, partitionColumns: ['p'], configuration },
+      metaData: {
+        id: 'table',
+        format: { provider: 'parquet', options: {} },
+        schemaString,
+        partitionColumns: ['p'],
+        configuration,
+      },
     },
   ]
 }
 
 function file(path: string, more: Partial<AddFile> = {}): AddFile {
-  return { path, partitionValues: { p: null }, size: 10, modificationTime: 5, dataChange: true, stats: '{"numRecords":3}', ...more }
+  return {
+    path,
+    partitionValues: { p: null },
+    size: 10,
+    modificationTime: 5,
+    dataChange: true,
+    stats: '{"numRecords":3}',
+    ...more,
+  }
 }
 const add = (path: string, more: Partial<AddFile> = {}): Action => ({ kind: 'add', add: file(path, more) })
 const remove = (path: string, more: object = {}): Action => ({
   kind: 'remove',
   remove: { path, dataChange: true, deletionTimestamp: nowMs, ...more },
 })
-const info = (txnId: string, more: CommitInfo = {}): Action => ({ kind: 'commitInfo', commitInfo: { txnId, operation: 'TEST', ...more } })
+const info = (txnId: string, more: CommitInfo = {}): Action => ({
+  kind: 'commitInfo',
+  commitInfo: { txnId, operation: 'TEST', ...more },
+})
 
 async function commitAll(log: TableLog, batches: readonly (readonly Action[])[], from = 0): Promise<void> {
   for (const [index, actions] of batches.entries()) {
@@ -79,7 +104,8 @@ async function filled(): Promise<{ store: MemoryStore; log: TableLog }> {
   return { store, log }
 }
 
-const pathsOf = async (log: TableLog): Promise<readonly string[]> => [...(await log.refresh()).files].map((each) => each.path).sort()
+const pathsOf = async (log: TableLog): Promise<readonly string[]> =>
+  [...(await log.refresh()).files].map((each) => each.path).sort()
 
 describe('reading', () => {
   test('no table -> exists is false, everything else says so', async () => {
@@ -142,16 +168,19 @@ describe('reading', () => {
   test.each([
     ['newest', 2, 4],
     ['older', 1, 0],
-  ])('the %s commit does not parse -> DELTA_LOG_CORRUPT naming it, after %i... waits only where it may be growing', async (_which, version, waits) => {
-    const { store } = await filled()
-    await store.put(commitPath(version), new TextEncoder().encode('{"add":{"pa'))
-    const pauses: number[] = []
-    await expect(logOn(store, still(pauses)).refresh()).rejects.toMatchObject({
-      code: 'DELTA_LOG_CORRUPT',
-      details: { file: commitPath(version) },
-    })
-    expect(pauses).toHaveLength(waits)
-  })
+  ])(
+    'the %s commit does not parse -> DELTA_LOG_CORRUPT naming it, after %i... waits only where it may be growing',
+    async (_which, version, waits) => {
+      const { store } = await filled()
+      await store.put(commitPath(version), new TextEncoder().encode('{"add":{"pa'))
+      const pauses: number[] = []
+      await expect(logOn(store, still(pauses)).refresh()).rejects.toMatchObject({
+        code: 'DELTA_LOG_CORRUPT',
+        details: { file: commitPath(version) },
+      })
+      expect(pauses).toHaveLength(waits)
+    },
+  )
 
   test('a newest commit that is torn at first -> read again and taken', async () => {
     const { store } = await filled()
@@ -250,14 +279,18 @@ describe('committing', () => {
     ['a failure although it landed', { kind: 'fail', effect: 'after' }, 'committed'],
   ] as const)('storage says %s -> %s', async (_what, fault, outcome) => {
     const { store } = await filled()
-    const log = logOn(faultyStore(store, (call) => (call.method === 'createIfAbsent' && call.numberOfMethod === 1 ? fault : undefined)))
+    const log = logOn(
+      faultyStore(store, (call) => (call.method === 'createIfAbsent' && call.numberOfMethod === 1 ? fault : undefined)),
+    )
     expect(await log.commit(3, third, 'mine')).toBe(outcome)
     expect(await pathsOf(logOn(store))).toEqual(['b', 'c', 'd'])
   })
 
   test('storage refuses before any effect -> its error, nothing committed', async () => {
     const { store } = await filled()
-    const full = faultyStore(store, (call) => (call.method === 'createIfAbsent' ? { kind: 'fail', effect: 'before', code: 'STORAGE_FULL' } : undefined))
+    const full = faultyStore(store, (call) =>
+      call.method === 'createIfAbsent' ? { kind: 'fail', effect: 'before', code: 'STORAGE_FULL' } : undefined,
+    )
     await expect(logOn(full).commit(3, third, 'mine')).rejects.toMatchObject({ code: 'STORAGE_FULL' })
     expect((await logOn(store).refresh()).version).toBe(2)
   })
@@ -272,7 +305,9 @@ describe('committing', () => {
     })
     expect(await logOn(silent, still(pauses)).commit(3, third, 'mine')).toBe('unknown')
     expect(pauses).toHaveLength(4)
-    expect(new Set(silent.calls.filter((call) => call.method === 'createIfAbsent').map((call) => call.path))).toEqual(new Set([commitPath(3)]))
+    expect(new Set(silent.calls.filter((call) => call.method === 'createIfAbsent').map((call) => call.path))).toEqual(
+      new Set([commitPath(3)]),
+    )
   })
 
   test('while unknown another writer took the version -> lost', async () => {
@@ -293,12 +328,20 @@ describe('committing', () => {
     const calls = watched.calls.length
     expect(await pathsOf(log)).toEqual(['b', 'c', 'd'])
     expect(await log.commits(2, 3)).toMatchObject([{ version: 3, commitInfo: { txnId: 'mine' } }])
-    expect(watched.calls.slice(calls).filter((call) => call.path === commitPath(3) && call.method === 'get')).toEqual([])
+    expect(watched.calls.slice(calls).filter((call) => call.path === commitPath(3) && call.method === 'get')).toEqual(
+      [],
+    )
   })
 })
 
 describe('checkpoints', () => {
-  const vector = { storageType: 'u', pathOrInlineDv: 'ab^-aqEH.-t@S}K{vb[*k^', offset: 4, sizeInBytes: 40, cardinality: 6 } as const
+  const vector = {
+    storageType: 'u',
+    pathOrInlineDv: 'ab^-aqEH.-t@S}K{vb[*k^',
+    offset: 4,
+    sizeInBytes: 40,
+    cardinality: 6,
+  } as const
 
   async function rich(configuration: Record<string, string> = {}): Promise<{ store: MemoryStore; log: TableLog }> {
     const store = memoryStore()
@@ -313,7 +356,10 @@ describe('checkpoints', () => {
         { kind: 'domainMetadata', domainMetadata: { domain: 'gone', configuration: '', removed: true } },
       ],
       [add('dead'), add('expired')],
-      [remove('dead', { size: 10, partitionValues: { p: null }, extendedFileMetadata: true }), remove('expired', { deletionTimestamp: 1 })],
+      [
+        remove('dead', { size: 10, partitionValues: { p: null }, extendedFileMetadata: true }),
+        remove('expired', { deletionTimestamp: 1 }),
+      ],
     ])
     return { store, log }
   }
@@ -353,14 +399,20 @@ describe('checkpoints', () => {
   test.each([
     ['torn', new Uint8Array(10)],
     ['empty', new Uint8Array()],
-  ])('the newest checkpoint is %s -> the commits are read instead; without them the file is named', async (_what, bytes) => {
-    const { store, log } = await rich()
-    await log.checkpoint(await log.refresh())
-    await store.put(checkpointPath(3), bytes)
-    expect((await logOn(store).refresh()).files.count).toBe(2)
-    await store.delete([commitPath(0)])
-    await expect(logOn(store).refresh()).rejects.toMatchObject({ code: 'DELTA_LOG_CORRUPT', details: { file: checkpointPath(3) } })
-  })
+  ])(
+    'the newest checkpoint is %s -> the commits are read instead; without them the file is named',
+    async (_what, bytes) => {
+      const { store, log } = await rich()
+      await log.checkpoint(await log.refresh())
+      await store.put(checkpointPath(3), bytes)
+      expect((await logOn(store).refresh()).files.count).toBe(2)
+      await store.delete([commitPath(0)])
+      await expect(logOn(store).refresh()).rejects.toMatchObject({
+        code: 'DELTA_LOG_CORRUPT',
+        details: { file: checkpointPath(3) },
+      })
+    },
+  )
 
   test('writeStatsAsJson=false -> no statistics in the file', async () => {
     const { store, log } = await rich({ 'delta.checkpoint.writeStatsAsJson': 'false' })

@@ -207,4 +207,3 @@ class StoredLog implements TableLog {
     await writeCheckpoint({ store: this.store, writer, nowMs: this.#source.environment.nowMs() }, snapshot)
   }
 }
-

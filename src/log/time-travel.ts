@@ -14,7 +14,9 @@ import type { Snapshot } from './snapshot.ts'
 export async function versionAt(source: CommitSource, latest: Snapshot, timestampMs: number): Promise<number> {
   const files = await listLog(source.store)
   const range = availableRange(files)
-  const commits = files.commits.filter((commit) => range !== undefined && commit.version >= range.from && commit.version <= latest.version)
+  const commits = files.commits.filter(
+    (commit) => range !== undefined && commit.version >= range.from && commit.version <= latest.version,
+  )
   const enabledFrom = inCommitTimestampStart(latest)
   const inCommit = commits.filter((commit) => commit.version >= enabledFrom.version)
   if (inCommit.length > 0 && timestampMs >= enabledFrom.timestampMs) {
@@ -29,14 +31,19 @@ export async function versionAt(source: CommitSource, latest: Snapshot, timestam
 /** From which version on commits carry their own timestamp; never, where they do not. */
 function inCommitTimestampStart(latest: Snapshot): { readonly version: number; readonly timestampMs: number } {
   const { configuration } = latest.metadata
-  if (configuration['delta.enableInCommitTimestamps']?.toLowerCase() !== 'true') return { version: Infinity, timestampMs: Infinity }
+  if (configuration['delta.enableInCommitTimestamps']?.toLowerCase() !== 'true')
+    return { version: Infinity, timestampMs: Infinity }
   const version = Number(configuration['delta.inCommitTimestampEnablementVersion'] ?? 0)
   const timestampMs = Number(configuration['delta.inCommitTimestampEnablementTimestamp'] ?? -Infinity)
   return { version, timestampMs }
 }
 
 /** In-commit timestamps ascend, so few commits need be opened. */
-async function searchInCommit(source: CommitSource, commits: readonly CommitFile[], timestampMs: number): Promise<number | undefined> {
+async function searchInCommit(
+  source: CommitSource,
+  commits: readonly CommitFile[],
+  timestampMs: number,
+): Promise<number | undefined> {
   let [low, high] = [0, commits.length - 1]
   let found: number | undefined
   while (low <= high) {
@@ -71,17 +78,26 @@ function newestNotAfter(dated: readonly DatedVersion[], timestampMs: number): nu
   return dated.findLast((each) => each.timestampMs <= timestampMs)?.version
 }
 
-async function tooEarly(source: CommitSource, first: CommitFile | undefined, timestampMs: number, latest: Snapshot): Promise<Error> {
+async function tooEarly(
+  source: CommitSource,
+  first: CommitFile | undefined,
+  timestampMs: number,
+  latest: Snapshot,
+): Promise<Error> {
   const earliest = first === undefined ? undefined : await readCommit(source, first.version, first.modifiedMs)
   const asked = new Date(timestampMs).toISOString()
   const from = new Date(earliest?.timestampMs ?? latest.timestampMs).toISOString()
-  return failure('DELTA_VERSION_NOT_FOUND', `no version is available for ${asked}: the earliest was committed at ${from}`, {
-    details: {
-      timestampMs,
-      earliest: first?.version ?? latest.version,
-      earliestTimestampMs: earliest?.timestampMs ?? latest.timestampMs,
-      latest: latest.version,
-      latestTimestampMs: latest.timestampMs,
+  return failure(
+    'DELTA_VERSION_NOT_FOUND',
+    `no version is available for ${asked}: the earliest was committed at ${from}`,
+    {
+      details: {
+        timestampMs,
+        earliest: first?.version ?? latest.version,
+        earliestTimestampMs: earliest?.timestampMs ?? latest.timestampMs,
+        latest: latest.version,
+        latestTimestampMs: latest.timestampMs,
+      },
     },
-  })
+  )
 }

@@ -6,10 +6,24 @@ import { parseJson } from '../base/json-exact.ts'
 import type { Action } from './actions.ts'
 import { decodeAction, parseActions, printAction } from './action-codec.ts'
 
-const vector = { storageType: 'u', pathOrInlineDv: 'vBn[lx{q8@P<9BNH/isA', offset: 1, sizeInBytes: 36, cardinality: 2 } as const
+const vector = {
+  storageType: 'u',
+  pathOrInlineDv: 'vBn[lx{q8@P<9BNH/isA',
+  offset: 1,
+  sizeInBytes: 36,
+  cardinality: 2,
+} as const
 
 const actions: Action[] = [
-  { kind: 'protocol', protocol: { minReaderVersion: 3, minWriterVersion: 7, readerFeatures: ['deletionVectors'], writerFeatures: ['deletionVectors'] } },
+  {
+    kind: 'protocol',
+    protocol: {
+      minReaderVersion: 3,
+      minWriterVersion: 7,
+      readerFeatures: ['deletionVectors'],
+      writerFeatures: ['deletionVectors'],
+    },
+  },
   {
     kind: 'metaData',
     metaData: {
@@ -34,7 +48,17 @@ const actions: Action[] = [
       baseRowId: 9223372036854775807n,
     },
   },
-  { kind: 'remove', remove: { path: '/abs', deletionTimestamp: 4, dataChange: false, extendedFileMetadata: true, partitionValues: {}, size: 1 } },
+  {
+    kind: 'remove',
+    remove: {
+      path: '/abs',
+      deletionTimestamp: 4,
+      dataChange: false,
+      extendedFileMetadata: true,
+      partitionValues: {},
+      size: 1,
+    },
+  },
   { kind: 'txn', txn: { appId: 'app', version: 9007199254740993n, lastUpdated: 3 } },
   { kind: 'domainMetadata', domainMetadata: { domain: 'd', configuration: '{}', removed: true } },
   { kind: 'commitInfo', commitInfo: { timestamp: 1, operation: 'WRITE', extra: [1, { a: null }] } },
@@ -72,8 +96,16 @@ describe('decodeAction', () => {
   })
 
   test.each<[string, Record<string, Json>, object]>([
-    ['a vector of empty texts', { deletionVector: { storageType: '', pathOrInlineDv: '', sizeInBytes: 0, cardinality: 0 } }, { deletionVector: undefined }],
-    ['a vector without offset', { deletionVector: { storageType: 'i', pathOrInlineDv: 'x', sizeInBytes: 1, cardinality: 1n } }, { deletionVector: { offset: undefined, cardinality: 1 } }],
+    [
+      'a vector of empty texts',
+      { deletionVector: { storageType: '', pathOrInlineDv: '', sizeInBytes: 0, cardinality: 0 } },
+      { deletionVector: undefined },
+    ],
+    [
+      'a vector without offset',
+      { deletionVector: { storageType: 'i', pathOrInlineDv: 'x', sizeInBytes: 1, cardinality: 1n } },
+      { deletionVector: { offset: undefined, cardinality: 1 } },
+    ],
     ['an empty partition value', { partitionValues: { p: '' } }, { partitionValues: { p: null } }],
     ['an unquoted partition value', { partitionValues: { p: 7 } }, { partitionValues: { p: '7' } }],
     ['bigints as Parquet gives them', { size: 12n, baseRowId: 3n }, { size: 12, baseRowId: 3n }],
@@ -89,7 +121,10 @@ describe('decodeAction', () => {
     ['a path that is no string', { add: { ...add, path: 1 } }],
     ['a size beyond 2^53', { add: { ...add, size: 9223372036854775807n } }],
     ['a negative size', { add: { ...add, size: -1 } }],
-    ['an unknown kind of vector', { add: { ...add, deletionVector: { storageType: 'z', pathOrInlineDv: 'x', sizeInBytes: 1, cardinality: 1 } } }],
+    [
+      'an unknown kind of vector',
+      { add: { ...add, deletionVector: { storageType: 'z', pathOrInlineDv: 'x', sizeInBytes: 1, cardinality: 1 } } },
+    ],
     ['a fractional version', { txn: { appId: 'a', version: 1.5 } }],
     ['features that are no list', { protocol: { minReaderVersion: 3, minWriterVersion: 7, readerFeatures: 'x' } }],
   ])('%s -> DELTA_LOG_CORRUPT', (_, json) => {
@@ -103,7 +138,10 @@ describe('decodeAction', () => {
 
   test('commitInfo with a field of another type -> without that field', () => {
     const json = { commitInfo: { timestamp: 'yesterday', txnId: 't', operationParameters: { n: 1 }, other: 'x' } }
-    expect(decodeAction(json)).toEqual({ kind: 'commitInfo', commitInfo: { txnId: 't', operationParameters: { n: 1 }, other: 'x' } })
+    expect(decodeAction(json)).toEqual({
+      kind: 'commitInfo',
+      commitInfo: { txnId: 't', operationParameters: { n: 1 }, other: 'x' },
+    })
   })
 })
 

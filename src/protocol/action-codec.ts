@@ -6,7 +6,15 @@
 import type { Json } from '../base/json.ts'
 import { parseJsonStream, printJson } from '../base/json-exact.ts'
 import { failure } from '../base/errors.ts'
-import type { Action, AddFile, CommitInfo, DeletionVectorDescriptor, Metadata, Protocol, RemoveFile } from './actions.ts'
+import type {
+  Action,
+  AddFile,
+  CommitInfo,
+  DeletionVectorDescriptor,
+  Metadata,
+  Protocol,
+  RemoveFile,
+} from './actions.ts'
 import { decodeLogPath, encodeLogPath } from './paths.ts'
 import type { Fields } from './action-fields.ts'
 import { corrupt, fieldsOf, nullableStringMap, optional, required, stringList, stringMap } from './action-fields.ts'
@@ -60,13 +68,23 @@ function decodeBody(kind: string, body: Json): Action | undefined {
     case 'txn': {
       const fields = fieldsOf(body, kind)
       const version = required.int64(fields, 'txn', 'version')
-      return { kind, txn: { appId: required.string(fields, 'txn', 'appId'), version, lastUpdated: optional.time(fields, 'txn', 'lastUpdated') } }
+      return {
+        kind,
+        txn: {
+          appId: required.string(fields, 'txn', 'appId'),
+          version,
+          lastUpdated: optional.time(fields, 'txn', 'lastUpdated'),
+        },
+      }
     }
     case 'domainMetadata': {
       const fields = fieldsOf(body, kind)
       const domain = required.string(fields, kind, 'domain')
       const configuration = optional.string(fields, kind, 'configuration') ?? ''
-      return { kind, domainMetadata: { domain, configuration, removed: optional.boolean(fields, kind, 'removed') ?? false } }
+      return {
+        kind,
+        domainMetadata: { domain, configuration, removed: optional.boolean(fields, kind, 'removed') ?? false },
+      }
     }
     case 'commitInfo':
       return { kind, commitInfo: decodeCommitInfo(fieldsOf(body, kind)) }
@@ -122,7 +140,8 @@ function deletionVector(fields: Fields, action: string): DeletionVectorDescripto
   const vector = fieldsOf(json, where)
   const storageType = optional.string(vector, where, 'storageType') ?? ''
   if (storageType === '') return undefined
-  if (storageType !== 'u' && storageType !== 'i' && storageType !== 'p') throw corrupt(where, 'storageType', 'u, i or p')
+  if (storageType !== 'u' && storageType !== 'i' && storageType !== 'p')
+    throw corrupt(where, 'storageType', 'u, i or p')
   return {
     storageType,
     pathOrInlineDv: required.string(vector, where, 'pathOrInlineDv'),

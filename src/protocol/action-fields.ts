@@ -14,7 +14,10 @@ export function corrupt(action: string, field: string, expected: string): Braidl
 /** The value as a JSON object. */
 export function fieldsOf(json: Json, what: string): Fields {
   if (typeof json !== 'object' || json === null || Array.isArray(json) || json instanceof JsonNumber) {
-    throw failure('DELTA_LOG_CORRUPT', `The log is corrupt: ${what} is not a JSON object. Restore the file from a backup.`)
+    throw failure(
+      'DELTA_LOG_CORRUPT',
+      `The log is corrupt: ${what} is not a JSON object. Restore the file from a backup.`,
+    )
   }
   return json as Fields
 }

@@ -25,19 +25,27 @@ test.each<[Protocol, Record<string, string>, string]>([
   [legacy, { 'delta.columnMapping.mode': 'name' }, 'name'],
   [legacy, { 'delta.columnMapping.mode': 'ID' }, 'id'],
   [{ minReaderVersion: 1, minWriterVersion: 2 }, { 'delta.columnMapping.mode': 'name' }, 'none'],
-  [{ minReaderVersion: 3, minWriterVersion: 7, readerFeatures: [], writerFeatures: [] }, { 'delta.columnMapping.mode': 'id' }, 'none'],
+  [
+    { minReaderVersion: 3, minWriterVersion: 7, readerFeatures: [], writerFeatures: [] },
+    { 'delta.columnMapping.mode': 'id' },
+    'none',
+  ],
 ])('mode of %j with %j -> %s', (protocol, configuration, mode) => {
   expect(mappingMode(protocol, configuration)).toBe(mode)
 })
 
 test('an unknown mode -> DELTA_LOG_CORRUPT', () => {
-  expect(() => mappingMode(legacy, { 'delta.columnMapping.mode': 'x' })).toThrow(expect.objectContaining({ code: 'DELTA_LOG_CORRUPT' }))
+  expect(() => mappingMode(legacy, { 'delta.columnMapping.mode': 'x' })).toThrow(
+    expect.objectContaining({ code: 'DELTA_LOG_CORRUPT' }),
+  )
 })
 
 describe('tableColumns', () => {
   test.each(['name', 'id'] as const)('mode %s -> physical names and ids, nested ones too', (mode) => {
     const columns = tableColumns(schema, ['part'], mode)
-    expect(columns.map(({ name, physicalName, fieldId: id, isPartition }) => [name, physicalName, id, isPartition])).toEqual([
+    expect(
+      columns.map(({ name, physicalName, fieldId: id, isPartition }) => [name, physicalName, id, isPartition]),
+    ).toEqual([
       ['id', 'col-1', 1, false],
       ['part', 'col-2', 2, true],
       ['list', 'col-3', 3, false],
@@ -68,9 +76,15 @@ describe('tableColumns', () => {
   test.each<[string, StructType, string[]]>([
     ['a partition column outside the schema', schema, ['nope']],
     ['a mapped table with a bare field', struct({ ...mapped('a', 1), metadata: {} }), []],
-    ['a mapped table with a bare nested field', struct(mapped('a', 1, struct({ ...mapped('b', 2), metadata: {} }))), []],
+    [
+      'a mapped table with a bare nested field',
+      struct(mapped('a', 1, struct({ ...mapped('b', 2), metadata: {} }))),
+      [],
+    ],
   ])('%s -> DELTA_LOG_CORRUPT', (_, given, partitions) => {
-    expect(() => tableColumns(given, partitions, 'name')).toThrow(expect.objectContaining({ code: 'DELTA_LOG_CORRUPT' }))
+    expect(() => tableColumns(given, partitions, 'name')).toThrow(
+      expect.objectContaining({ code: 'DELTA_LOG_CORRUPT' }),
+    )
   })
 })
 
@@ -85,23 +99,29 @@ test.each<[string[], 'none' | 'name', string[] | undefined]>([
   expect(physicalPath(schema, path, mode)).toEqual(physical)
 })
 
-test.skipIf(goldenRoot() === undefined)('golden tables with mapping -> partition values are keyed by the physical names found', () => {
-  let checked = 0
-  for (const { table, text } of goldenCommits()) {
-    const actions = parseActions(text)
-    const metaData = actions.flatMap((action) => (action.kind === 'metaData' ? [action.metaData] : []))[0]
-    const protocol = actions.flatMap((action) => (action.kind === 'protocol' ? [action.protocol] : []))[0]
-    if (metaData === undefined || protocol === undefined || /variant|nullType/.test(metaData.schemaString)) continue
-    const mode = mappingMode(protocol, metaData.configuration)
-    if (mode === 'none') continue
-    const columns = tableColumns(parseSchema(metaData.schemaString), metaData.partitionColumns, mode)
-    const names = columns.filter(({ isPartition }) => isPartition).map(({ physicalName }) => physicalName)
-    for (const action of actions) {
-      if (action.kind !== 'add') continue
-      expect(Object.keys(action.add.partitionValues).toSorted(), table).toEqual(names.toSorted())
-      checked++
+test.skipIf(goldenRoot() === undefined)(
+  'golden tables with mapping -> partition values are keyed by the physical names found',
+  () => {
+    let checked = 0
+    for (const { table, text } of goldenCommits()) {
+      const actions = parseActions(text)
+      const metaData = actions.flatMap((action) => (action.kind === 'metaData' ? [action.metaData] : []))[0]
+      const protocol = actions.flatMap((action) => (action.kind === 'protocol' ? [action.protocol] : []))[0]
+      if (metaData === undefined || protocol === undefined || /variant|nullType/.test(metaData.schemaString)) continue
+      const mode = mappingMode(protocol, metaData.configuration)
+      if (mode === 'none') continue
+      const columns = tableColumns(parseSchema(metaData.schemaString), metaData.partitionColumns, mode)
+      const names = columns.filter(({ isPartition }) => isPartition).map(({ physicalName }) => physicalName)
+      for (const action of actions) {
+        if (action.kind !== 'add') continue
+        expect(Object.keys(action.add.partitionValues).toSorted(), table).toEqual(names.toSorted())
+        checked++
+      }
+      expect(
+        columns.every(({ fieldId: id }) => id !== undefined),
+        table,
+      ).toBe(true)
     }
-    expect(columns.every(({ fieldId: id }) => id !== undefined), table).toBe(true)
-  }
-  expect(checked).toBeGreaterThan(10)
-})
+    expect(checked).toBeGreaterThan(10)
+  },
+)

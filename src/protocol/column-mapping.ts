@@ -33,16 +33,24 @@ export function mappingMode(protocol: Protocol, configuration: Readonly<Record<s
   if (!isSupported(protocol, 'columnMapping')) return 'none'
   const mode = configuration['delta.columnMapping.mode']?.toLowerCase() ?? 'none'
   if (mode === 'none' || mode === 'name' || mode === 'id') return mode
-  throw failure('DELTA_LOG_CORRUPT', `The table has an unknown column mapping mode '${mode}'. Use an engine that knows it.`, {
-    details: { mode },
-  })
+  throw failure(
+    'DELTA_LOG_CORRUPT',
+    `The table has an unknown column mapping mode '${mode}'. Use an engine that knows it.`,
+    {
+      details: { mode },
+    },
+  )
 }
 
 /**
  * The columns in schema order. Mapping metadata left on a table without mapping is dropped, at every depth.
  * @throws DELTA_LOG_CORRUPT when a partition column is not in the schema, or a mapped field has no physical name.
  */
-export function tableColumns(schema: StructType, partitionColumns: readonly string[], mode: MappingMode): TableColumn[] {
+export function tableColumns(
+  schema: StructType,
+  partitionColumns: readonly string[],
+  mode: MappingMode,
+): TableColumn[] {
   const partitions = new Set(partitionColumns.map((name) => columnNamed(schema, name).name))
   return schema.fields.map((field) => ({
     name: field.name,
@@ -61,16 +69,24 @@ function columnNamed(schema: StructType, name: string): StructField {
     schema.fields.find((candidate) => candidate.name === name) ??
     schema.fields.find((candidate) => candidate.name.toLowerCase() === lower)
   if (field !== undefined) return field
-  throw failure('DELTA_LOG_CORRUPT', `Partition column '${name}' is not in the schema of the table. Restore the log from a backup.`, {
-    details: { column: name, columns: schema.fields.map((candidate) => candidate.name) },
-  })
+  throw failure(
+    'DELTA_LOG_CORRUPT',
+    `Partition column '${name}' is not in the schema of the table. Restore the log from a backup.`,
+    {
+      details: { column: name, columns: schema.fields.map((candidate) => candidate.name) },
+    },
+  )
 }
 
 function checked(field: StructField): StructField {
   if (typeof field.metadata[physicalNameKey] === 'string') return field
-  throw failure('DELTA_LOG_CORRUPT', `Field '${field.name}' of a table with column mapping has no physical name. Restore the log from a backup.`, {
-    details: { field: field.name },
-  })
+  throw failure(
+    'DELTA_LOG_CORRUPT',
+    `Field '${field.name}' of a table with column mapping has no physical name. Restore the log from a backup.`,
+    {
+      details: { field: field.name },
+    },
+  )
 }
 
 function withoutMapping(field: StructField): StructField {

@@ -3,7 +3,13 @@ import { AssertionFailure } from '../base/assert.ts'
 import type { Action, AddFile, DeletionVectorDescriptor } from './actions.ts'
 import { checkCommit } from './commit-rules.ts'
 
-const vector = (pathOrInlineDv: string): DeletionVectorDescriptor => ({ storageType: 'u', pathOrInlineDv, offset: 1, sizeInBytes: 36, cardinality: 2 })
+const vector = (pathOrInlineDv: string): DeletionVectorDescriptor => ({
+  storageType: 'u',
+  pathOrInlineDv,
+  offset: 1,
+  sizeInBytes: 36,
+  cardinality: 2,
+})
 const add = (path: string, more: Partial<AddFile> = {}): Action => ({
   kind: 'add',
   add: { path, partitionValues: {}, size: 1, modificationTime: 1, dataChange: true, ...more },
@@ -13,7 +19,10 @@ const remove = (path: string, deletionVector?: DeletionVectorDescriptor): Action
   remove: { path, dataChange: true, deletionVector },
 })
 const txn = (appId: string): Action => ({ kind: 'txn', txn: { appId, version: 1n } })
-const domain = (name: string): Action => ({ kind: 'domainMetadata', domainMetadata: { domain: name, configuration: '', removed: false } })
+const domain = (name: string): Action => ({
+  kind: 'domainMetadata',
+  domainMetadata: { domain: name, configuration: '', removed: false },
+})
 const info: Action = { kind: 'commitInfo', commitInfo: {} }
 const protocol: Action = { kind: 'protocol', protocol: { minReaderVersion: 1, minWriterVersion: 2 } }
 const stats = '{"numRecords":3}'
@@ -34,7 +43,10 @@ test.each<[string, Action[]]>([
   ['one domain twice', [domain('d'), domain('d')]],
   ['one path added twice', [add('a'), add('a', { deletionVector: vector('v'), stats })]],
   ['one path removed twice', [remove('a'), remove('a', vector('v'))]],
-  ['a path removed and added as it was', [remove('a', vector('v1')), add('a', { deletionVector: vector('v1'), stats })]],
+  [
+    'a path removed and added as it was',
+    [remove('a', vector('v1')), add('a', { deletionVector: vector('v1'), stats })],
+  ],
   ['a path removed and added without vectors', [remove('a'), add('a')]],
   ['a vector without row count', [add('a', { deletionVector: vector('v1') })]],
   ['a vector that deletes nothing', [add('a', { deletionVector: { ...vector('v1'), cardinality: 0 }, stats })]],

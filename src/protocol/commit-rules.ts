@@ -50,7 +50,10 @@ export function checkCommit(actions: readonly Action[]): void {
 /** A file with a vector must say how many physical rows it has, or no reader could count it. */
 function checkAdd(add: AddFile): void {
   assert(add.path !== '', 'an add has no path')
-  assert(Object.values(add.partitionValues).every((value) => value !== ''), () => `${add.path} has an empty partition value, which is NULL`)
+  assert(
+    Object.values(add.partitionValues).every((value) => value !== ''),
+    () => `${add.path} has an empty partition value, which is NULL`,
+  )
   const { deletionVector, stats } = add
   if (deletionVector === undefined) return
   assert(deletionVector.cardinality > 0, () => `INV-5 ${add.path} has a deletion vector that deletes nothing`)

@@ -21,12 +21,34 @@ describe('compareDatums', () => {
   test.each<[string, DataType, readonly Datum[]]>([
     ['numbers, NaN last', kind('double'), [-Infinity, -1, 0, 1.5, Infinity, NaN]],
     ['longs beyond 2^53', kind('long'), [-9007199254740993n, -9007199254740992n, 9007199254740992n, 9007199254740993n]],
-    ['strings by code point, not by UTF-16 unit', kind('string'), ['', 'a', 'aa', 'b', 'é', '\ud7ff', '\uffee', '😀', '😁']],
+    [
+      'strings by code point, not by UTF-16 unit',
+      kind('string'),
+      ['', 'a', 'aa', 'b', 'é', '\ud7ff', '\uffee', '😀', '😁'],
+    ],
     ['booleans', kind('boolean'), [false, true]],
-    ['binary by unsigned byte', kind('binary'), [Uint8Array.of(), Uint8Array.of(1), Uint8Array.of(1, 0), Uint8Array.of(255)]],
-    ['decimals of unlike scale', decimal, [new Decimal(-11n, 1), new Decimal(-105n, 2), new Decimal(1n, 2), new Decimal(1n, 0)]],
+    [
+      'binary by unsigned byte',
+      kind('binary'),
+      [Uint8Array.of(), Uint8Array.of(1), Uint8Array.of(1, 0), Uint8Array.of(255)],
+    ],
+    [
+      'decimals of unlike scale',
+      decimal,
+      [new Decimal(-11n, 1), new Decimal(-105n, 2), new Decimal(1n, 2), new Decimal(1n, 0)],
+    ],
     ['arrays, NULL first, a prefix before what it starts', array, [[], [null], ['a'], ['a', null], ['a', 'b'], ['b']]],
-    ['structs field by field', struct, [[null, 5], ['a', null], ['a', 1], ['a', NaN], ['b', 0]]],
+    [
+      'structs field by field',
+      struct,
+      [
+        [null, 5],
+        ['a', null],
+        ['a', 1],
+        ['a', NaN],
+        ['b', 0],
+      ],
+    ],
   ])('%s -> ascending', (_name, type, values) => {
     for (const [i, x] of values.entries()) {
       for (const [j, y] of values.entries()) expect(Math.sign(compareDatums(x, y, type))).toBe(Math.sign(i - j))
@@ -61,7 +83,19 @@ describe('datumKey and datumsEqual', () => {
     ['0 and 0.00', decimal, new Decimal(0n, 0), new Decimal(0n, 2), true],
     ['arrays cut elsewhere', array, ['ab', 'c'], ['a', 'bc'], false],
     ['arrays with and without NULL', array, [null], [''], false],
-    ['maps in another order', map, [['a', 1], ['b', 2]], [['b', 2], ['a', 1]], true],
+    [
+      'maps in another order',
+      map,
+      [
+        ['a', 1],
+        ['b', 2],
+      ],
+      [
+        ['b', 2],
+        ['a', 1],
+      ],
+      true,
+    ],
     ['maps with another value', map, [['a', 1]], [['a', 2]], false],
     ['structs', struct, ['a', NaN], ['a', NaN], true],
     ['structs with NULL', struct, ['a', null], ['a', 0], false],

@@ -70,7 +70,9 @@ function part(value: Datum, type: DataType): string {
 
 /** Entries in an order of their own: that of a map means nothing. */
 function mapKeys(entries: readonly Datum[], key: DataType, value: DataType): string[] {
-  const keys = entries.map((entry) => (isList(entry) ? part(entry[0] ?? null, key) + part(entry[1] ?? null, value) : ''))
+  const keys = entries.map((entry) =>
+    isList(entry) ? part(entry[0] ?? null, key) + part(entry[1] ?? null, value) : '',
+  )
   return keys.sort()
 }
 
@@ -153,7 +155,8 @@ function compareItems(a: readonly Datum[], b: readonly Datum[], typeOf: (index: 
   for (let index = 0; index < length; index++) {
     const x = a[index] ?? null
     const y = b[index] ?? null
-    const order = x === null || y === null ? Number(x !== null) - Number(y !== null) : compareDatums(x, y, typeOf(index))
+    const order =
+      x === null || y === null ? Number(x !== null) - Number(y !== null) : compareDatums(x, y, typeOf(index))
     if (order !== 0) return order
   }
   return a.length - b.length

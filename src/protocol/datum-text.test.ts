@@ -1,6 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fitDecimal, formatDate, formatDecimal, formatTimestamp, parseDate, parseDecimal, parseTimestamp, rescaleDecimal } from './datum-text.ts'
+import {
+  fitDecimal,
+  formatDate,
+  formatDecimal,
+  formatTimestamp,
+  parseDate,
+  parseDecimal,
+  parseTimestamp,
+  rescaleDecimal,
+} from './datum-text.ts'
 import { Decimal } from './datum.ts'
 
 describe('dates', () => {
@@ -18,9 +27,12 @@ describe('dates', () => {
     expect(formatDate(days)).toBe(text)
   })
 
-  test.each(['2023-02-29', '1900-02-29', '2023-13-01', '2023-00-01', '2023-01-32', '2023-04-31', '20230101', 'x', ''])('%s -> no date', (text) => {
-    expect(parseDate(text)).toBeUndefined()
-  })
+  test.each(['2023-02-29', '1900-02-29', '2023-13-01', '2023-00-01', '2023-01-32', '2023-04-31', '20230101', 'x', ''])(
+    '%s -> no date',
+    (text) => {
+      expect(parseDate(text)).toBeUndefined()
+    },
+  )
 
   test('every day within the range of Date -> as Date has it', () => {
     const seed = Date.now()
@@ -72,7 +84,12 @@ describe('timestamps', () => {
   })
 
   test('any 64-bit count -> the same after a round trip', () => {
-    fc.assert(fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (micros) => parseTimestamp(formatTimestamp(micros)) === micros))
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+        (micros) => parseTimestamp(formatTimestamp(micros)) === micros,
+      ),
+    )
   })
 })
 

@@ -159,7 +159,10 @@ export function rescaleDecimal(decimal: Decimal, scale: number): Decimal | undef
 }
 
 /** The same number as a `decimal(precision, scale)`; undefined when it does not fit exactly. */
-export function fitDecimal(decimal: Decimal, type: { readonly precision: number; readonly scale: number }): Decimal | undefined {
+export function fitDecimal(
+  decimal: Decimal,
+  type: { readonly precision: number; readonly scale: number },
+): Decimal | undefined {
   const fitted = rescaleDecimal(decimal, type.scale)
   if (fitted === undefined) return undefined
   const limit = powerOfTen(type.precision)

@@ -20,7 +20,8 @@ import { allPositions, noPositions, rowPositions } from './row-positions.ts'
 import { decodeZ85, encodeZ85 } from './z85.ts'
 
 const list = (positions: RowPositions): number[] => Array.from(positions.toArray())
-const corrupt = (why: string): object => expect.objectContaining({ code: 'DELTA_DELETION_VECTOR_CORRUPT', message: expect.stringContaining(why) })
+const corrupt = (why: string): object =>
+  expect.objectContaining({ code: 'DELTA_DELETION_VECTOR_CORRUPT', message: expect.stringContaining(why) })
 const uuid = 'd2c639aa-8816-431a-aaf6-d3fe2512ff61'
 const example = [3, 4, 7, 11, 18, 29]
 
@@ -99,7 +100,12 @@ describe('inline', () => {
   })
 
   test('rows -> the text other engines write', () => {
-    expect(inlineDescriptor(rowPositions(example))).toEqual({ storageType: 'i', pathOrInlineDv: portable, sizeInBytes: 44, cardinality: 6 })
+    expect(inlineDescriptor(rowPositions(example))).toEqual({
+      storageType: 'i',
+      pathOrInlineDv: portable,
+      sizeInBytes: 44,
+      cardinality: 6,
+    })
   })
 
   test('a blob that is no multiple of four bytes -> padded, the size is without', () => {
@@ -197,17 +203,23 @@ function fileNamed(folder: string, name: string): string | undefined {
 }
 
 const root = goldenRoot()
-test.skipIf(root === undefined)('vectors written by other engines -> all decode, with the number of rows their logs say', () => {
-  const checked = { u: 0, i: 0, p: 0 }
-  for (const { table, descriptor } of descriptorsUnder(root ?? '')) {
-    const path = deletionVectorPath(descriptor)
-    // The one absolute path is a template; its file lies in a folder of the table under the same name.
-    const local = descriptor.storageType === 'p' ? fileNamed(table, path?.split('/').at(-1) ?? '') : path
-    const positions = local === undefined ? decodeInline(descriptor) : readDeletionVectorFile(readFileSync(join(table, local)), descriptor)
-    expect(positions.count).toBe(descriptor.cardinality)
-    checked[descriptor.storageType]++
-  }
-  console.log('deletion vectors of other engines', checked)
-  expect(checked).toMatchObject({ i: 6, p: 1 })
-  expect(checked.u).toBeGreaterThan(100)
-})
+test.skipIf(root === undefined)(
+  'vectors written by other engines -> all decode, with the number of rows their logs say',
+  () => {
+    const checked = { u: 0, i: 0, p: 0 }
+    for (const { table, descriptor } of descriptorsUnder(root ?? '')) {
+      const path = deletionVectorPath(descriptor)
+      // The one absolute path is a template; its file lies in a folder of the table under the same name.
+      const local = descriptor.storageType === 'p' ? fileNamed(table, path?.split('/').at(-1) ?? '') : path
+      const positions =
+        local === undefined
+          ? decodeInline(descriptor)
+          : readDeletionVectorFile(readFileSync(join(table, local)), descriptor)
+      expect(positions.count).toBe(descriptor.cardinality)
+      checked[descriptor.storageType]++
+    }
+    console.log('deletion vectors of other engines', checked)
+    expect(checked).toMatchObject({ i: 6, p: 1 })
+    expect(checked.u).toBeGreaterThan(100)
+  },
+)

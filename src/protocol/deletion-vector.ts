@@ -101,13 +101,16 @@ export function decodeInline(descriptor: DeletionVectorDescriptor): RowPositions
  */
 export function readDeletionVectorFile(bytes: Uint8Array, descriptor: DeletionVectorDescriptor): RowPositions {
   const version = bytes[0]
-  if (version !== fileVersion) throw corrupt(`its file has version ${version ?? 'none'}, not ${fileVersion}`, descriptor)
+  if (version !== fileVersion)
+    throw corrupt(`its file has version ${version ?? 'none'}, not ${fileVersion}`, descriptor)
   const start = (descriptor.offset ?? 1) + 4
   const end = start + descriptor.sizeInBytes
-  if (end + 4 > bytes.length) throw corrupt(`its file is truncated: ${bytes.length} bytes, ${end + 4} needed`, descriptor)
+  if (end + 4 > bytes.length)
+    throw corrupt(`its file is truncated: ${bytes.length} bytes, ${end + 4} needed`, descriptor)
   const view = viewOf(bytes)
   const size = view.getInt32(start - 4)
-  if (size !== descriptor.sizeInBytes) throw corrupt(`its file says ${size} bytes, the log says ${descriptor.sizeInBytes}`, descriptor)
+  if (size !== descriptor.sizeInBytes)
+    throw corrupt(`its file says ${size} bytes, the log says ${descriptor.sizeInBytes}`, descriptor)
   const blob = bytes.subarray(start, end)
   if (crc32(blob) !== view.getUint32(end)) throw corrupt('its checksum does not match', descriptor)
   return checked(blob, descriptor)
@@ -169,7 +172,8 @@ export function deletionVectorId(descriptor: DeletionVectorDescriptor | undefine
   return offset === undefined ? storageType + pathOrInlineDv : `${storageType}${pathOrInlineDv}@${offset}`
 }
 
-const fileName = (prefix: string, uuid: string): string => `${prefix === '' ? '' : `${prefix}/`}deletion_vector_${uuid}.bin`
+const fileName = (prefix: string, uuid: string): string =>
+  `${prefix === '' ? '' : `${prefix}/`}deletion_vector_${uuid}.bin`
 
 function uuidBytes(uuid: string): Uint8Array {
   const digits = uuid.replaceAll('-', '')
@@ -185,5 +189,7 @@ const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes
 
 function corrupt(why: string, descriptor?: DeletionVectorDescriptor): BraidlakeError {
   const name = descriptor === undefined || descriptor.storageType === 'i' ? '' : ` ${deletionVectorId(descriptor)}`
-  return failure('DELTA_DELETION_VECTOR_CORRUPT', `Deletion vector${name} cannot be read: ${why}`, { details: { descriptor } })
+  return failure('DELTA_DELETION_VECTOR_CORRUPT', `Deletion vector${name} cannot be read: ${why}`, {
+    details: { descriptor },
+  })
 }

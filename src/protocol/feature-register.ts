@@ -23,7 +23,12 @@ const writer = (name: string, writes: Feature['writes'], legacyWriter?: number):
   writes,
 })
 
-const both = (name: string, reads: boolean, writes: Feature['writes']): Feature => ({ name, forReaders: true, reads, writes })
+const both = (name: string, reads: boolean, writes: Feature['writes']): Feature => ({
+  name,
+  forReaders: true,
+  reads,
+  writes,
+})
 
 const features: readonly Feature[] = [
   writer('appendOnly', 'yes', 2),

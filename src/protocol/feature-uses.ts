@@ -17,7 +17,8 @@ export function featureUses(schema: StructType, configuration: Configuration): R
     if (!uses.has(feature)) uses.set(feature, use)
   }
   for (const [key, value] of Object.entries(configuration)) {
-    if (key.toLowerCase().startsWith('delta.constraints.')) note('checkConstraints', `constraint ${key.slice('delta.constraints.'.length)}`)
+    if (key.toLowerCase().startsWith('delta.constraints.'))
+      note('checkConstraints', `constraint ${key.slice('delta.constraints.'.length)}`)
     if (key === 'delta.enableChangeDataFeed' && value.toLowerCase() === 'true') note('changeDataFeed', key)
   }
   for (const { path, field } of deepFields(schema)) {
@@ -44,7 +45,8 @@ export function columnInvariants(schema: StructType): readonly ColumnInvariant[]
   const invariants: ColumnInvariant[] = []
   for (const { path, field } of deepFields(schema)) {
     const json = field.metadata['delta.invariants']
-    if (json !== undefined && json !== null) invariants.push({ column: path, expression: invariantExpression(json, path) })
+    if (json !== undefined && json !== null)
+      invariants.push({ column: path, expression: invariantExpression(json, path) })
   }
   return invariants
 }
@@ -61,7 +63,9 @@ function invariantExpression(json: Json, path: readonly string[]): string {
 }
 
 function member(json: Json | undefined, key: string): Json | undefined {
-  return typeof json === 'object' && json !== null && key in json ? (json as { readonly [key: string]: Json })[key] : undefined
+  return typeof json === 'object' && json !== null && key in json
+    ? (json as { readonly [key: string]: Json })[key]
+    : undefined
 }
 
 function unreadable(path: readonly string[], cause: unknown): Error {

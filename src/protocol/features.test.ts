@@ -7,14 +7,21 @@ import { columnInvariants, requiredFeatures } from './feature-uses.ts'
 import { featureNames, isSupported, newProtocol, requireReadable, requireWritable, withFeatures } from './features.ts'
 import type { StructField, StructType } from './types.ts'
 
-const legacy = (minReaderVersion: number, minWriterVersion: number): Protocol => ({ minReaderVersion, minWriterVersion })
+const legacy = (minReaderVersion: number, minWriterVersion: number): Protocol => ({
+  minReaderVersion,
+  minWriterVersion,
+})
 const listed = (readerFeatures: string[], writerFeatures: string[]): Protocol => ({
   minReaderVersion: 3,
   minWriterVersion: 7,
   readerFeatures,
   writerFeatures,
 })
-const writerOnly = (...writerFeatures: string[]): Protocol => ({ minReaderVersion: 1, minWriterVersion: 7, writerFeatures })
+const writerOnly = (...writerFeatures: string[]): Protocol => ({
+  minReaderVersion: 1,
+  minWriterVersion: 7,
+  writerFeatures,
+})
 
 const field = (name: string, more: Partial<StructField> = {}): StructField => ({
   name,
@@ -27,14 +34,25 @@ const struct = (...fields: StructField[]): StructType => ({ kind: 'struct', fiel
 const plain = struct(field('id'))
 
 describe('requireReadable', () => {
-  const read = ['deletionVectors', 'columnMapping', 'timestampNtz', 'typeWidening', 'typeWidening-preview', 'v2Checkpoint', 'vacuumProtocolCheck']
+  const read = [
+    'deletionVectors',
+    'columnMapping',
+    'timestampNtz',
+    'typeWidening',
+    'typeWidening-preview',
+    'v2Checkpoint',
+    'vacuumProtocolCheck',
+  ]
 
   test.each<[string, Protocol]>([
     ['1/1', legacy(1, 1)],
     ['2/5', legacy(2, 5)],
     ['every feature that is read', listed(read, read)],
     ['the old name of timestampNtz', listed(['timestampWithoutTimezone'], ['timestampWithoutTimezone'])],
-    ['unknown writer features', { minReaderVersion: 1, minWriterVersion: 7, writerFeatures: ['rowTracking', 'blahabl'] }],
+    [
+      'unknown writer features',
+      { minReaderVersion: 1, minWriterVersion: 7, writerFeatures: ['rowTracking', 'blahabl'] },
+    ],
     ['a later writer version', legacy(1, 99)],
   ])('%s -> passes', (_, protocol) => {
     expect(() => requireReadable(protocol)).not.toThrow()
@@ -90,7 +108,16 @@ describe('requireReadable', () => {
 })
 
 describe('requireWritable', () => {
-  const written = ['appendOnly', 'invariants', 'deletionVectors', 'timestampNtz', 'columnMapping', 'v2Checkpoint', 'vacuumProtocolCheck', 'domainMetadata']
+  const written = [
+    'appendOnly',
+    'invariants',
+    'deletionVectors',
+    'timestampNtz',
+    'columnMapping',
+    'v2Checkpoint',
+    'vacuumProtocolCheck',
+    'domainMetadata',
+  ]
   const unused = ['checkConstraints', 'generatedColumns', 'changeDataFeed', 'identityColumns', 'allowColumnDefaults']
 
   test.each<[string, Protocol]>([
@@ -103,7 +130,15 @@ describe('requireWritable', () => {
   })
 
   const identity = struct(field('id', { metadata: { 'delta.identity.start': 1 } }))
-  const generated = struct(field('a', { type: { kind: 'array', element: struct(field('g', { metadata: { 'delta.generationExpression': 'x' } })), containsNull: true } }))
+  const generated = struct(
+    field('a', {
+      type: {
+        kind: 'array',
+        element: struct(field('g', { metadata: { 'delta.generationExpression': 'x' } })),
+        containsNull: true,
+      },
+    }),
+  )
   const defaulted = struct(field('d', { metadata: { CURRENT_DEFAULT: '1' } }))
 
   test.each<[string, StructType, Record<string, string>, number]>([
@@ -112,35 +147,45 @@ describe('requireWritable', () => {
     ['generatedColumns', generated, {}, 4],
     ['identityColumns', identity, {}, 6],
     ['allowColumnDefaults', defaulted, {}, 99],
-  ])('%s in use -> refused where the protocol has it, ignored where it has not', (name, schema, configuration, legacyWriter) => {
-    const refused = expect.objectContaining({
-      code: 'DELTA_UNSUPPORTED_FEATURES_FOR_WRITE',
-      details: expect.objectContaining({ features: [name] }),
-    })
-    expect(() => requireWritable(writerOnly(name), schema, configuration)).toThrow(refused)
-    expect(() => requireWritable(writerOnly('appendOnly'), schema, configuration)).not.toThrow()
-    if (legacyWriter > 6) return
-    expect(() => requireWritable(legacy(1, legacyWriter), schema, configuration)).toThrow(refused)
-    expect(() => requireWritable(legacy(1, legacyWriter - 1), schema, configuration)).not.toThrow()
-  })
+  ])(
+    '%s in use -> refused where the protocol has it, ignored where it has not',
+    (name, schema, configuration, legacyWriter) => {
+      const refused = expect.objectContaining({
+        code: 'DELTA_UNSUPPORTED_FEATURES_FOR_WRITE',
+        details: expect.objectContaining({ features: [name] }),
+      })
+      expect(() => requireWritable(writerOnly(name), schema, configuration)).toThrow(refused)
+      expect(() => requireWritable(writerOnly('appendOnly'), schema, configuration)).not.toThrow()
+      if (legacyWriter > 6) return
+      expect(() => requireWritable(legacy(1, legacyWriter), schema, configuration)).toThrow(refused)
+      expect(() => requireWritable(legacy(1, legacyWriter - 1), schema, configuration)).not.toThrow()
+    },
+  )
 
   test.each(['rowTracking', 'inCommitTimestamp', 'clustering', 'icebergCompatV1', 'checkpointProtection', 'blahabl'])(
     'writer feature %s -> refused by name',
     (name) => {
       expect(() => requireWritable(writerOnly('appendOnly', name), plain, {})).toThrow(
-        expect.objectContaining({ message: expect.stringContaining(name), details: expect.objectContaining({ features: [name] }) }),
+        expect.objectContaining({
+          message: expect.stringContaining(name),
+          details: expect.objectContaining({ features: [name] }),
+        }),
       )
     },
   )
 
   test('type widening -> read, not written', () => {
     const protocol = listed(['typeWidening'], ['typeWidening'])
-    expect(() => requireWritable(protocol, plain, {})).toThrow(expect.objectContaining({ code: 'DELTA_UNSUPPORTED_FEATURES_FOR_WRITE' }))
+    expect(() => requireWritable(protocol, plain, {})).toThrow(
+      expect.objectContaining({ code: 'DELTA_UNSUPPORTED_FEATURES_FOR_WRITE' }),
+    )
   })
 
   test('an unreadable table -> refused as such', () => {
     const protocol = listed(['variantType'], ['variantType'])
-    expect(() => requireWritable(protocol, plain, {})).toThrow(expect.objectContaining({ code: 'DELTA_UNSUPPORTED_FEATURES_FOR_READ' }))
+    expect(() => requireWritable(protocol, plain, {})).toThrow(
+      expect.objectContaining({ code: 'DELTA_UNSUPPORTED_FEATURES_FOR_READ' }),
+    )
   })
 
   test('a later writer version -> refused with the number', () => {
@@ -170,14 +215,22 @@ test.each<[string[], Protocol]>([
   [['columnMapping'], legacy(2, 5)],
   [['domainMetadata'], writerOnly('domainMetadata')],
   [['deletionVectors', 'appendOnly'], listed(['deletionVectors'], ['deletionVectors', 'appendOnly'])],
-  [['columnMapping', 'domainMetadata'], { minReaderVersion: 2, minWriterVersion: 7, writerFeatures: ['columnMapping', 'domainMetadata'] }],
+  [
+    ['columnMapping', 'domainMetadata'],
+    { minReaderVersion: 2, minWriterVersion: 7, writerFeatures: ['columnMapping', 'domainMetadata'] },
+  ],
 ])('newProtocol(%j) -> the lowest that has them', (names, protocol) => {
   expect(newProtocol(names)).toEqual(protocol)
 })
 
 describe('withFeatures', () => {
   test.each<[string, Protocol, string[], Protocol]>([
-    ['a 1/2 table', legacy(1, 2), ['deletionVectors'], listed(['deletionVectors'], ['appendOnly', 'invariants', 'deletionVectors'])],
+    [
+      'a 1/2 table',
+      legacy(1, 2),
+      ['deletionVectors'],
+      listed(['deletionVectors'], ['appendOnly', 'invariants', 'deletionVectors']),
+    ],
     ['a 1/1 table', legacy(1, 1), ['deletionVectors'], listed(['deletionVectors'], ['deletionVectors'])],
     [
       'a 2/6 table',
@@ -185,10 +238,24 @@ describe('withFeatures', () => {
       ['deletionVectors'],
       listed(
         ['columnMapping', 'deletionVectors'],
-        ['appendOnly', 'invariants', 'checkConstraints', 'changeDataFeed', 'generatedColumns', 'columnMapping', 'identityColumns', 'deletionVectors'],
+        [
+          'appendOnly',
+          'invariants',
+          'checkConstraints',
+          'changeDataFeed',
+          'generatedColumns',
+          'columnMapping',
+          'identityColumns',
+          'deletionVectors',
+        ],
       ),
     ],
-    ['a 1/7 table', writerOnly('appendOnly'), ['deletionVectors'], listed(['deletionVectors'], ['appendOnly', 'deletionVectors'])],
+    [
+      'a 1/7 table',
+      writerOnly('appendOnly'),
+      ['deletionVectors'],
+      listed(['deletionVectors'], ['appendOnly', 'deletionVectors']),
+    ],
     [
       'a table with the old name of timestampNtz',
       listed(['timestampWithoutTimezone'], ['timestampWithoutTimezone']),
@@ -196,7 +263,12 @@ describe('withFeatures', () => {
       listed(['timestampNtz', 'deletionVectors'], ['timestampNtz', 'deletionVectors']),
     ],
     ['old numbers that suffice', legacy(1, 2), ['columnMapping'], legacy(2, 5)],
-    ['a writer feature without old number', legacy(1, 2), ['domainMetadata'], writerOnly('appendOnly', 'invariants', 'domainMetadata')],
+    [
+      'a writer feature without old number',
+      legacy(1, 2),
+      ['domainMetadata'],
+      writerOnly('appendOnly', 'invariants', 'domainMetadata'),
+    ],
   ])('%s -> lists everything the numbers implied', (_, protocol, names, raised) => {
     expect(withFeatures(protocol, names)).toEqual(raised)
     expect(featureNames(raised)).toEqual(expect.arrayContaining(names))
@@ -211,9 +283,28 @@ describe('withFeatures', () => {
 test.each<[string, StructType, Record<string, string>, string[]]>([
   ['nothing special', plain, {}, []],
   ['NOT NULL', struct(field('a', { nullable: false })), {}, ['invariants']],
-  ['timestamp_ntz in a map', struct(field('a', { type: { kind: 'map', key: { kind: 'string' }, value: { kind: 'timestamp_ntz' }, valueContainsNull: true } })), {}, ['timestampNtz']],
-  ['properties', plain, { 'delta.appendOnly': 'true', 'delta.enableDeletionVectors': 'true' }, ['appendOnly', 'deletionVectors']],
-  ['v2 checkpoints and mapping', plain, { 'delta.checkpointPolicy': 'v2', 'delta.columnMapping.mode': 'id' }, ['columnMapping', 'v2Checkpoint']],
+  [
+    'timestamp_ntz in a map',
+    struct(
+      field('a', {
+        type: { kind: 'map', key: { kind: 'string' }, value: { kind: 'timestamp_ntz' }, valueContainsNull: true },
+      }),
+    ),
+    {},
+    ['timestampNtz'],
+  ],
+  [
+    'properties',
+    plain,
+    { 'delta.appendOnly': 'true', 'delta.enableDeletionVectors': 'true' },
+    ['appendOnly', 'deletionVectors'],
+  ],
+  [
+    'v2 checkpoints and mapping',
+    plain,
+    { 'delta.checkpointPolicy': 'v2', 'delta.columnMapping.mode': 'id' },
+    ['columnMapping', 'v2Checkpoint'],
+  ],
 ])('%s -> the features a new table needs', (_, schema, configuration, names) => {
   expect(requiredFeatures(schema, configuration)).toEqual(names)
 })
@@ -221,7 +312,9 @@ test.each<[string, StructType, Record<string, string>, string[]]>([
 describe('columnInvariants', () => {
   test('an expression on a nested field -> found with its path', () => {
     const inner = field('b', { metadata: { 'delta.invariants': '{"expression":{"expression":"b > 3"}}' } })
-    expect(columnInvariants(struct(field('a', { type: struct(inner) })))).toEqual([{ column: ['a', 'b'], expression: 'b > 3' }])
+    expect(columnInvariants(struct(field('a', { type: struct(inner) })))).toEqual([
+      { column: ['a', 'b'], expression: 'b > 3' },
+    ])
   })
 
   test.each(['{', '{"expression":7}', '{}', '"x"'])('%s -> DELTA_LOG_CORRUPT', (text) => {
@@ -230,21 +323,25 @@ describe('columnInvariants', () => {
   })
 })
 
-test.skipIf(goldenRoot() === undefined)('every golden protocol -> read, or refused for a feature outside the list', () => {
-  const refused = new Set<string>()
-  for (const { text } of goldenCommits()) {
-    for (const action of parseActions(text)) {
-      if (action.kind !== 'protocol') continue
-      try {
-        requireReadable(action.protocol)
-      } catch (error) {
-        const { features, minReaderVersion } = (error as { details: { features: string[]; minReaderVersion: number } }).details
-        for (const name of features) refused.add(name)
-        if (features.length === 0) refused.add(`version ${minReaderVersion}`)
+test.skipIf(goldenRoot() === undefined)(
+  'every golden protocol -> read, or refused for a feature outside the list',
+  () => {
+    const refused = new Set<string>()
+    for (const { text } of goldenCommits()) {
+      for (const action of parseActions(text)) {
+        if (action.kind !== 'protocol') continue
+        try {
+          requireReadable(action.protocol)
+        } catch (error) {
+          const { features, minReaderVersion } = (
+            error as { details: { features: string[]; minReaderVersion: number } }
+          ).details
+          for (const name of features) refused.add(name)
+          if (features.length === 0) refused.add(`version ${minReaderVersion}`)
+        }
       }
     }
-  }
-  expect([...refused].toSorted()).toMatchInlineSnapshot(`
+    expect([...refused].toSorted()).toMatchInlineSnapshot(`
     [
       "blahabl",
       "catalogManaged",
@@ -255,4 +352,5 @@ test.skipIf(goldenRoot() === undefined)('every golden protocol -> read, or refus
       "version 99",
     ]
   `)
-})
+  },
+)

@@ -29,7 +29,9 @@ export function requireReadable(protocol: Protocol, schema?: StructType): void {
   const changes = schema === undefined || !hasTypeWidening(protocol) ? [] : unknownTypeChanges(schema)
   if (minReaderVersion <= maxReaderVersion && missing.length === 0 && changes.length === 0) return
   const reasons = [
-    ...(minReaderVersion > maxReaderVersion ? [`reader version ${minReaderVersion} (${maxReaderVersion} is the newest known)`] : []),
+    ...(minReaderVersion > maxReaderVersion
+      ? [`reader version ${minReaderVersion} (${maxReaderVersion} is the newest known)`]
+      : []),
     ...(missing.length > 0 ? [`the features ${missing.join(', ')}`] : []),
     ...changes.map((change) => `the type change ${change}`),
   ]
@@ -46,7 +48,11 @@ export function requireReadable(protocol: Protocol, schema?: StructType): void {
  * invariants are not looked at here: see columnInvariants.
  * @throws DELTA_UNSUPPORTED_FEATURES_FOR_READ, DELTA_UNSUPPORTED_FEATURES_FOR_WRITE naming everything that is missing.
  */
-export function requireWritable(protocol: Protocol, schema: StructType, configuration: Readonly<Record<string, string>>): void {
+export function requireWritable(
+  protocol: Protocol,
+  schema: StructType,
+  configuration: Readonly<Record<string, string>>,
+): void {
   requireReadable(protocol, schema)
   const { minWriterVersion } = protocol
   const uses = featureUses(schema, configuration)
@@ -56,7 +62,9 @@ export function requireWritable(protocol: Protocol, schema: StructType, configur
   })
   if (minWriterVersion <= maxWriterVersion && missing.length === 0) return
   const reasons = [
-    ...(minWriterVersion > maxWriterVersion ? [`writer version ${minWriterVersion} (${maxWriterVersion} is the newest known)`] : []),
+    ...(minWriterVersion > maxWriterVersion
+      ? [`writer version ${minWriterVersion} (${maxWriterVersion} is the newest known)`]
+      : []),
     ...(missing.length > 0 ? [`the features ${missing.map((name) => withUse(name, uses.get(name))).join(', ')}`] : []),
   ]
   throw failure(
@@ -101,7 +109,8 @@ export function isSupported(protocol: Protocol, name: string): boolean {
 /** The lowest protocol, from reader 1 and writer 2 on, that has all the features. Feature lists hold just these, in the order given. */
 export function newProtocol(names: readonly string[]): Protocol {
   const wanted = names.map(known)
-  if (wanted.every(({ legacy }) => legacy !== undefined)) return legacyProtocol({ minReaderVersion: 1, minWriterVersion: 2 }, wanted)
+  if (wanted.every(({ legacy }) => legacy !== undefined))
+    return legacyProtocol({ minReaderVersion: 1, minWriterVersion: 2 }, wanted)
   return listedProtocol(1, wanted)
 }
 
@@ -137,7 +146,8 @@ function legacyProtocol(from: Protocol, added: readonly Feature[]): Protocol {
 function listedProtocol(minReaderVersion: number, features: readonly Feature[]): Protocol {
   const forReaders = features.filter((feature) => feature.forReaders)
   const writerFeatures = features.map(({ name }) => name)
-  const isReaderLegacy = forReaders.every(({ legacy }) => legacy !== undefined) && minReaderVersion < readerFeaturesVersion
+  const isReaderLegacy =
+    forReaders.every(({ legacy }) => legacy !== undefined) && minReaderVersion < readerFeaturesVersion
   if (isReaderLegacy) {
     const reader = Math.max(minReaderVersion, ...forReaders.map(({ legacy }) => legacy?.reader ?? 1))
     return { minReaderVersion: reader, minWriterVersion: writerFeaturesVersion, writerFeatures }

@@ -79,10 +79,14 @@ function double(value: unknown, type: DataType, where: string): number {
 }
 
 function decimal(value: unknown, type: Extract<DataType, { kind: 'decimal' }>, where: string): Decimal {
-  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) throw unsafe(value, type, where)
+  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
+    throw unsafe(value, type, where)
   const exact = exactDecimal(value)
   if (exact === undefined) return refuse(value, type, where)
-  return fitDecimal(exact, type) ?? refuse(value, type, where, `it does not fit decimal(${type.precision},${type.scale}) exactly`)
+  return (
+    fitDecimal(exact, type) ??
+    refuse(value, type, where, `it does not fit decimal(${type.precision},${type.scale}) exactly`)
+  )
 }
 
 /** A number stands for the digits it prints as. */
@@ -113,14 +117,17 @@ function instant(value: unknown, kind: 'timestamp' | 'timestamp_ntz'): bigint | 
   if (value instanceof Date) return dateMicros(value)
   if (typeof value !== 'string') return undefined
   const parsed = readTimestamp(value.trim())
-  return kind === 'timestamp_ntz' && parsed?.hasOffset === true && !/(Z|UTC)\s*$/.test(value) ? undefined : parsed?.micros
+  return kind === 'timestamp_ntz' && parsed?.hasOffset === true && !/(Z|UTC)\s*$/.test(value)
+    ? undefined
+    : parsed?.micros
 }
 
 function struct(value: unknown, type: StructType, where: string): Datum {
   if (!isPlain(value)) return refuse(value, type, where)
   const known = new Set(type.fields.map((field) => field.name))
   const stray = Object.keys(value).find((key) => !known.has(key))
-  if (stray !== undefined) return refuse(value, type, where, `it has a field '${stray}', the type has ${[...known].join(', ')}`)
+  if (stray !== undefined)
+    return refuse(value, type, where, `it has a field '${stray}', the type has ${[...known].join(', ')}`)
   return type.fields.map((field) => inner(value[field.name], field.type, field.nullable, `${where}.${field.name}`))
 }
 
@@ -168,7 +175,13 @@ function entriesOf(value: unknown): readonly (readonly [unknown, unknown])[] | u
 /** Any object that is no value of another type. */
 function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) return false
-  return !(value instanceof Date || value instanceof Timestamp || value instanceof Decimal || value instanceof Map || value instanceof Set)
+  return !(
+    value instanceof Date ||
+    value instanceof Timestamp ||
+    value instanceof Decimal ||
+    value instanceof Map ||
+    value instanceof Set
+  )
 }
 
 /** The value and the type that an expression's parameter has. NULL is of type void. @throws DELTA_TYPE_MISMATCH */
@@ -231,9 +244,13 @@ function elementType(items: readonly unknown[]): DataType {
   if (numeric && widest !== undefined) return { kind: widest }
   const text = JSON.stringify(first)
   if (others.every((type) => JSON.stringify(type) === text)) return first
-  throw failure('DELTA_TYPE_MISMATCH', `A parameter holds values of unlike types: ${[...new Set(types.map((type) => type.kind))].join(', ')}`, {
-    advice: 'Give values of one type.',
-  })
+  throw failure(
+    'DELTA_TYPE_MISMATCH',
+    `A parameter holds values of unlike types: ${[...new Set(types.map((type) => type.kind))].join(', ')}`,
+    {
+      advice: 'Give values of one type.',
+    },
+  )
 }
 
 function noLiteral(value: unknown): BraidlakeError {
@@ -250,9 +267,13 @@ function unsafe(value: number, type: DataType, where: string): BraidlakeError {
 }
 
 function refuse(value: unknown, type: DataType, where: string, why?: string): never {
-  throw failure('DELTA_TYPE_MISMATCH', `${show(value)} is no value for ${where}, which is ${type.kind}${why === undefined ? '' : `: ${why}`}`, {
-    details: { column: where, type: type.kind },
-  })
+  throw failure(
+    'DELTA_TYPE_MISMATCH',
+    `${show(value)} is no value for ${where}, which is ${type.kind}${why === undefined ? '' : `: ${why}`}`,
+    {
+      details: { column: where, type: type.kind },
+    },
+  )
 }
 
 /** Short, for messages. */

@@ -6,7 +6,12 @@ import { fromJs, inferLiteral, Timestamp, toJs } from './js-values.ts'
 import type { DataType, PrimitiveKind, StructField } from './types.ts'
 
 const typeOf = (kind: PrimitiveKind | DataType): DataType => (typeof kind === 'string' ? { kind } : kind)
-const field = (name: string, type: PrimitiveKind, nullable = true): StructField => ({ name, type: { kind: type }, nullable, metadata: {} })
+const field = (name: string, type: PrimitiveKind, nullable = true): StructField => ({
+  name,
+  type: { kind: type },
+  nullable,
+  metadata: {},
+})
 const decimal: DataType = { kind: 'decimal', precision: 5, scale: 2 }
 const struct: DataType = { kind: 'struct', fields: [field('a', 'long', false), field('b', 'date')] }
 const array: DataType = { kind: 'array', element: { kind: 'long' }, containsNull: false }
@@ -52,7 +57,9 @@ describe('fromJs', () => {
   })
 
   test('a plain object -> a map of string keys', () => {
-    expect(fromJs({ k: 1 }, { kind: 'map', key: { kind: 'string' }, value: { kind: 'long' }, valueContainsNull: true }, 'c')).toEqual([['k', 1n]])
+    expect(
+      fromJs({ k: 1 }, { kind: 'map', key: { kind: 'string' }, value: { kind: 'long' }, valueContainsNull: true }, 'c'),
+    ).toEqual([['k', 1n]])
   })
 
   test.each<[PrimitiveKind | DataType, unknown, string]>([
@@ -83,7 +90,14 @@ describe('fromJs', () => {
     [array, 'ab', 'array'],
     [array, [1, 'x'], 'c[1]'],
     [map, [[1]], 'map'],
-    [map, new Map<unknown, unknown>([[1, 1], [1n, 2]]), 'twice'],
+    [
+      map,
+      new Map<unknown, unknown>([
+        [1, 1],
+        [1n, 2],
+      ]),
+      'twice',
+    ],
     ['void', 1, 'void'],
   ])('%j from %s -> refused', (kind, value, why) => {
     expect(() => fromJs(value, typeOf(kind), 'c')).toThrow(
@@ -119,13 +133,26 @@ describe('toJs', () => {
     [struct, [1n, 0], { a: 1n, b: '1970-01-01' }, undefined],
     [struct, [1n, null], { a: 1, b: null }, { long: 'number' }],
     [array, [1n], [1n], undefined],
-    [map, [[1, new Decimal(1n, 2)], [2, null]], new Map<unknown, unknown>([[1, '0.01'], [2, null]]), undefined],
+    [
+      map,
+      [
+        [1, new Decimal(1n, 2)],
+        [2, null],
+      ],
+      new Map<unknown, unknown>([
+        [1, '0.01'],
+        [2, null],
+      ]),
+      undefined,
+    ],
   ])('%j %s -> %s', (kind, datum, value, forms) => {
     expect(toJs(datum, typeOf(kind), forms)).toEqual(value)
   })
 
   test('a form that cannot hold the value -> refused', () => {
-    expect(() => toJs(2n ** 53n, { kind: 'long' }, { long: 'number' })).toThrow(expect.objectContaining({ code: 'DELTA_TYPE_MISMATCH' }))
+    expect(() => toJs(2n ** 53n, { kind: 'long' }, { long: 'number' })).toThrow(
+      expect.objectContaining({ code: 'DELTA_TYPE_MISMATCH' }),
+    )
     expect(() => toJs(2n ** 63n - 1n, { kind: 'timestamp' }, { timestamp: 'date' })).toThrow('out of the range of Date')
   })
 

@@ -38,7 +38,9 @@ export function toJs(datum: Datum, type: DataType, forms: LossyForms = {}): unkn
       return typeof datum === 'number' ? formatDate(datum) : mismatched(datum, type)
     case 'timestamp':
     case 'timestamp_ntz':
-      return typeof datum === 'bigint' ? timestampOut(new Timestamp(datum, type.kind), forms.timestamp) : mismatched(datum, type)
+      return typeof datum === 'bigint'
+        ? timestampOut(new Timestamp(datum, type.kind), forms.timestamp)
+        : mismatched(datum, type)
     case 'decimal':
       if (!(datum instanceof Decimal)) return mismatched(datum, type)
       return forms.decimal === 'number' ? Number(formatDecimal(datum)) : formatDecimal(datum)
@@ -88,7 +90,9 @@ function timestampOut(value: Timestamp, form: LossyForms['timestamp'] = 'timesta
 }
 
 function structOut(values: readonly Datum[], type: StructType, forms: LossyForms): object {
-  return Object.fromEntries(type.fields.map((field, index) => [field.name, toJs(values[index] ?? null, field.type, forms)]))
+  return Object.fromEntries(
+    type.fields.map((field, index) => [field.name, toJs(values[index] ?? null, field.type, forms)]),
+  )
 }
 
 function listOf(datum: Datum, type: DataType): readonly Datum[] {

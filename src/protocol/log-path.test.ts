@@ -12,8 +12,14 @@ test.each<[string, LogName]>([
     '00000000000000000012.checkpoint.0000000002.0000000003.parquet',
     { kind: 'checkpoint', form: 'multipart', version: 12, part: 2, parts: 3 },
   ],
-  [`00000000000000000012.checkpoint.${uuid}.json`, { kind: 'checkpoint', form: 'uuid', version: 12, uuid, format: 'json' }],
-  [`00000000000000000012.checkpoint.${uuid}.parquet`, { kind: 'checkpoint', form: 'uuid', version: 12, uuid, format: 'parquet' }],
+  [
+    `00000000000000000012.checkpoint.${uuid}.json`,
+    { kind: 'checkpoint', form: 'uuid', version: 12, uuid, format: 'json' },
+  ],
+  [
+    `00000000000000000012.checkpoint.${uuid}.parquet`,
+    { kind: 'checkpoint', form: 'uuid', version: 12, uuid, format: 'parquet' },
+  ],
   ['00000000000000000004.00000000000000000006.compacted.json', { kind: 'compacted', from: 4, to: 6 }],
 ])('%s -> known', (name, parsed) => {
   expect(parseLogName(name)).toEqual(parsed)

@@ -18,8 +18,20 @@ export type LogName =
 export type CheckpointName =
   | { readonly kind: 'checkpoint'; readonly form: 'classic'; readonly version: number }
   /** One of `parts` files, `part` from 1; the set counts only when it is complete. */
-  | { readonly kind: 'checkpoint'; readonly form: 'multipart'; readonly version: number; readonly part: number; readonly parts: number }
-  | { readonly kind: 'checkpoint'; readonly form: 'uuid'; readonly version: number; readonly uuid: string; readonly format: 'json' | 'parquet' }
+  | {
+      readonly kind: 'checkpoint'
+      readonly form: 'multipart'
+      readonly version: number
+      readonly part: number
+      readonly parts: number
+    }
+  | {
+      readonly kind: 'checkpoint'
+      readonly form: 'uuid'
+      readonly version: number
+      readonly uuid: string
+      readonly format: 'json' | 'parquet'
+    }
 
 const digits20 = /^\d{20}$/
 const digits10 = /^\d{10}$/

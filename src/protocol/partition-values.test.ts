@@ -45,9 +45,12 @@ describe('text <-> value', () => {
   })
 })
 
-test.each<PrimitiveKind>(['string', 'integer', 'timestamp', 'binary'])('%s: null, absent and empty text -> NULL', (kind) => {
-  for (const text of [null, undefined, '']) expect(parsePartitionValue(text, { kind })).toBeNull()
-})
+test.each<PrimitiveKind>(['string', 'integer', 'timestamp', 'binary'])(
+  '%s: null, absent and empty text -> NULL',
+  (kind) => {
+    for (const text of [null, undefined, '']) expect(parsePartitionValue(text, { kind })).toBeNull()
+  },
+)
 
 test('NULL and values whose text would be empty -> null', () => {
   expect(printPartitionValue(null, { kind: 'integer' })).toBeNull()
@@ -71,7 +74,9 @@ test.each<[PrimitiveKind | DataType, string]>([
 })
 
 test('binary that is not UTF-8 -> refused before it is lost', () => {
-  expect(() => printPartitionValue(Uint8Array.of(0xff), { kind: 'binary' })).toThrow(expect.objectContaining({ code: 'DELTA_TYPE_MISMATCH' }))
+  expect(() => printPartitionValue(Uint8Array.of(0xff), { kind: 'binary' })).toThrow(
+    expect.objectContaining({ code: 'DELTA_TYPE_MISMATCH' }),
+  )
 })
 
 test('an array -> no partition column', () => {

@@ -28,7 +28,9 @@ export function parsePartitionValue(text: string | null | undefined, type: DataT
   if (text === null || text === undefined || text === '') return null
   const value = parseText(text, type)
   if (value !== undefined) return value
-  throw failure('DELTA_LOG_CORRUPT', `The partition value '${text}' in the log is no ${type.kind}`, { details: { text, type: type.kind } })
+  throw failure('DELTA_LOG_CORRUPT', `The partition value '${text}' in the log is no ${type.kind}`, {
+    details: { text, type: type.kind },
+  })
 }
 
 function parseText(text: string, type: DataType): Datum | undefined {

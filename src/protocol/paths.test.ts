@@ -23,7 +23,10 @@ describe('decodeLogPath', () => {
 
 describe('encodeLogPath', () => {
   test.each([
-    ['part-00000-3fa07620-1650-4d80-b3b6-8f4a8c7f8e5d-c000.snappy.parquet', 'part-00000-3fa07620-1650-4d80-b3b6-8f4a8c7f8e5d-c000.snappy.parquet'],
+    [
+      'part-00000-3fa07620-1650-4d80-b3b6-8f4a8c7f8e5d-c000.snappy.parquet',
+      'part-00000-3fa07620-1650-4d80-b3b6-8f4a8c7f8e5d-c000.snappy.parquet',
+    ],
     ['p=a%3Ab/x y', 'p=a%253Ab/x%20y'],
     ['a:b/c', 'a%3Ab/c'],
     ['s3://bucket/a b', 's3://bucket/a%20b'],
@@ -35,9 +38,12 @@ describe('encodeLogPath', () => {
 
   test('any path -> decoding gives it back', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'grapheme' }).filter((path) => !path.startsWith('file:/')), (path) => {
-        expect(decodeLogPath(encodeLogPath(path))).toBe(path)
-      }),
+      fc.property(
+        fc.string({ unit: 'grapheme' }).filter((path) => !path.startsWith('file:/')),
+        (path) => {
+          expect(decodeLogPath(encodeLogPath(path))).toBe(path)
+        },
+      ),
     )
   })
 })

@@ -41,7 +41,15 @@ describe('rowPositions', () => {
 
   test('has -> only what is in it', () => {
     const positions = rowPositions([0, 7, 9])
-    expect([-1, 0, 1, 7, 8, 9, 10].map((position) => positions.has(position))).toEqual([false, true, false, true, false, true, false])
+    expect([-1, 0, 1, 7, 8, 9, 10].map((position) => positions.has(position))).toEqual([
+      false,
+      true,
+      false,
+      true,
+      false,
+      true,
+      false,
+    ])
     expect(noPositions.has(0)).toBe(false)
   })
 })

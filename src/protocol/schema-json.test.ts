@@ -19,11 +19,21 @@ const anyType: fc.Arbitrary<DataType> = fc.letrec<{ type: DataType }>((tie) => (
     { maxDepth: 3 },
     primitive,
     fc.record({ kind: fc.constant('array' as const), element: tie('type'), containsNull: fc.constant(true) }),
-    fc.record({ kind: fc.constant('map' as const), key: tie('type'), value: tie('type'), valueContainsNull: fc.constant(true) }),
+    fc.record({
+      kind: fc.constant('map' as const),
+      key: tie('type'),
+      value: tie('type'),
+      valueContainsNull: fc.constant(true),
+    }),
     fc.record({
       kind: fc.constant('struct' as const),
       fields: fc.array(
-        fc.record({ name: fc.string({ minLength: 1 }), type: tie('type'), nullable: fc.boolean(), metadata: fc.constant({}) }),
+        fc.record({
+          name: fc.string({ minLength: 1 }),
+          type: tie('type'),
+          nullable: fc.boolean(),
+          metadata: fc.constant({}),
+        }),
         { maxLength: 3 },
       ),
     }),
@@ -87,7 +97,9 @@ describe('parseSchema', () => {
       '{"type":"struct","fields":[{"name":"a","type":"long","nullable":false,"metadata":{"x":{"y":[1]},"big":9223372036854775807},"z":1}]}'
     expect(parseSchema(text)).toEqual({
       kind: 'struct',
-      fields: [{ name: 'a', type: { kind: 'long' }, nullable: false, metadata: { x: { y: [1] }, big: 9223372036854775807n } }],
+      fields: [
+        { name: 'a', type: { kind: 'long' }, nullable: false, metadata: { x: { y: [1] }, big: 9223372036854775807n } },
+      ],
     })
   })
 
@@ -112,7 +124,9 @@ describe('parseSchema', () => {
   test('an unsupported type deep inside -> its column is named', () => {
     const text =
       '{"type":"struct","fields":[{"name":"a","type":{"type":"array","elementType":{"type":"struct","fields":[{"name":"v","type":"variant"}]}}}]}'
-    expect(() => parseSchema(text)).toThrow(expect.objectContaining({ details: { column: ['a', 'element', 'v'], type: 'variant' } }))
+    expect(() => parseSchema(text)).toThrow(
+      expect.objectContaining({ details: { column: ['a', 'element', 'v'], type: 'variant' } }),
+    )
   })
 
   test('any schema -> the same after printing and parsing', () => {

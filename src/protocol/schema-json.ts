@@ -24,7 +24,9 @@ export function parseSchema(text: string): StructType {
   try {
     json = parseJson(text)
   } catch (cause) {
-    throw failure('DELTA_LOG_CORRUPT', 'The schema of the table is not JSON. Restore the file from a backup.', { cause })
+    throw failure('DELTA_LOG_CORRUPT', 'The schema of the table is not JSON. Restore the file from a backup.', {
+      cause,
+    })
   }
   const type = decodeType(json, [])
   if (type.kind !== 'struct') throw malformed([], 'a struct')
@@ -38,9 +40,13 @@ export function printSchema(schema: StructType): string {
 
 function malformed(path: readonly string[], expected: string): BraidlakeError {
   const where = path.length === 0 ? 'its root' : `'${path.join('.')}'`
-  return failure('DELTA_LOG_CORRUPT', `The schema of the table is malformed: ${where} is not ${expected}. Restore the file from a backup.`, {
-    details: { column: path, expected },
-  })
+  return failure(
+    'DELTA_LOG_CORRUPT',
+    `The schema of the table is malformed: ${where} is not ${expected}. Restore the file from a backup.`,
+    {
+      details: { column: path, expected },
+    },
+  )
 }
 
 function isObject(json: Json | undefined): json is JsonObject {
@@ -73,9 +79,13 @@ function decodeType(json: Json | undefined, path: readonly string[]): DataType {
 
 function unsupported(type: Json | undefined, path: readonly string[]): never {
   const name = typeof type === 'string' ? type : printJson(type ?? null)
-  throw failure('DELTA_UNSUPPORTED_TYPE', `Column '${path.join('.')}' has type '${name}', which this engine does not read or write.`, {
-    details: { column: path, type: name },
-  })
+  throw failure(
+    'DELTA_UNSUPPORTED_TYPE',
+    `Column '${path.join('.')}' has type '${name}', which this engine does not read or write.`,
+    {
+      details: { column: path, type: name },
+    },
+  )
 }
 
 function decodeStruct(json: JsonObject, path: readonly string[]): StructType {

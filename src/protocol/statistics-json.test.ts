@@ -14,7 +14,9 @@ function column(name: string, type: PrimitiveKind | DataType, more: Partial<Tabl
 
 const decimal = (precision: number, scale: number): DataType => ({ kind: 'decimal', precision, scale })
 const bounds = (type: PrimitiveKind | DataType, min: string, max: string): (Datum | undefined)[] => {
-  const { columns } = parseStatistics(`{"numRecords":1,"minValues":{"c":${min}},"maxValues":{"c":${max}}}`, [column('c', type)])
+  const { columns } = parseStatistics(`{"numRecords":1,"minValues":{"c":${min}},"maxValues":{"c":${max}}}`, [
+    column('c', type),
+  ])
   return [columns.get('c')?.min, columns.get('c')?.max]
 }
 
@@ -37,7 +39,13 @@ describe('parseStatistics', () => {
     ['timestamp', '"1970-01-01"', '"+294247-01-10T04:00:54.775Z"', 0n, 2n ** 63n - 1n],
     ['timestamp_ntz', '"1970-01-01T00:00:00.001"', '"1970-01-01T00:00:00"', 1000n, 999n],
     [decimal(18, 0), '999999999999999999', '1e18', new Decimal(999999999999999999n, 0), undefined],
-    [decimal(38, 2), '123456789012345678901234567890123456.78', '0.50', new Decimal(12345678901234567890123456789012345678n, 2), new Decimal(50n, 2)],
+    [
+      decimal(38, 2),
+      '123456789012345678901234567890123456.78',
+      '0.50',
+      new Decimal(12345678901234567890123456789012345678n, 2),
+      new Decimal(50n, 2),
+    ],
     [decimal(5, 2), '1e-2', '1.555', new Decimal(1n, 2), undefined],
   ])('%j %s to %s -> exact, or unknown', (type, min, max, lower, upper) => {
     expect(bounds(type, min, max)).toEqual([lower, upper])
@@ -45,7 +53,10 @@ describe('parseStatistics', () => {
 
   test('one bound that cannot be read -> the rest is known', () => {
     const columns = [column('a', 'timestamp'), column('b', 'long')]
-    const statistics = parseStatistics('{"numRecords":3,"minValues":{"a":"?","b":1},"nullCount":{"a":1,"b":0,"gone":2}}', columns)
+    const statistics = parseStatistics(
+      '{"numRecords":3,"minValues":{"a":"?","b":1},"nullCount":{"a":1,"b":0,"gone":2}}',
+      columns,
+    )
     expect(statistics.numRecords).toBe(3)
     expect(statistics.tightBounds).toBe(true)
     expect([...statistics.columns]).toEqual([
@@ -54,9 +65,12 @@ describe('parseStatistics', () => {
     ])
   })
 
-  test.each([undefined, '', '{"numRecords":1,"maxValues":{"c":NaN}}', '[]', 'null'])('%s -> nothing is known', (text) => {
-    expect(parseStatistics(text, [column('c', 'double')])).toEqual({ tightBounds: false, columns: new Map() })
-  })
+  test.each([undefined, '', '{"numRecords":1,"maxValues":{"c":NaN}}', '[]', 'null'])(
+    '%s -> nothing is known',
+    (text) => {
+      expect(parseStatistics(text, [column('c', 'double')])).toEqual({ tightBounds: false, columns: new Map() })
+    },
+  )
 
   test('wide bounds -> said', () => {
     expect(parseStatistics('{"tightBounds":false}', []).tightBounds).toBe(false)
@@ -67,7 +81,12 @@ const nested: DataType = {
   kind: 'struct',
   fields: [
     { name: 'x', type: { kind: 'long' }, nullable: true, metadata: { 'delta.columnMapping.physicalName': 'col-x' } },
-    { name: 'list', type: { kind: 'array', element: { kind: 'long' }, containsNull: true }, nullable: true, metadata: {} },
+    {
+      name: 'list',
+      type: { kind: 'array', element: { kind: 'long' }, containsNull: true },
+      nullable: true,
+      metadata: {},
+    },
   ],
 }
 const table = [
@@ -100,14 +119,20 @@ describe('physical names and nesting', () => {
     [0, ['S'], ['col-s\u001fcol-x', 'col-s\u001flist']],
     [0, ['s.x', 'a.b'], ['col-s\u001fcol-x', 'a.b']],
     [0, ['`s`.`x`', 'nowhere'], ['col-s\u001fcol-x']],
-  ])('limit %i and names %j -> the leaves with statistics', (dataSkippingNumIndexedCols, dataSkippingStatsColumns, paths) => {
-    expect(statisticsPaths(table, { dataSkippingNumIndexedCols, dataSkippingStatsColumns })).toEqual(paths)
-  })
+  ])(
+    'limit %i and names %j -> the leaves with statistics',
+    (dataSkippingNumIndexedCols, dataSkippingStatsColumns, paths) => {
+      expect(statisticsPaths(table, { dataSkippingNumIndexedCols, dataSkippingStatsColumns })).toEqual(paths)
+    },
+  )
 })
 
 describe('printStatistics', () => {
   const printed = (type: PrimitiveKind | DataType, min: Datum, max: Datum): unknown => {
-    const text = printStatistics({ numRecords: 2, tightBounds: false, columns: new Map([['c', { min, max, nullCount: 1 }]]) }, [column('c', type)])
+    const text = printStatistics(
+      { numRecords: 2, tightBounds: false, columns: new Map([['c', { min, max, nullCount: 1 }]]) },
+      [column('c', type)],
+    )
     expect(text).toContain('"nullCount":{"c":1}')
     return /"minValues":(.*),"nullCount"/.exec(text)?.[1]
   }
@@ -149,7 +174,11 @@ describe('printStatistics', () => {
       const columns = [column('c', kind)]
       fc.assert(
         fc.property(values, (value: string | bigint) => {
-          let statistics = { numRecords: 1, tightBounds: true, columns: new Map([['c', { min: value, max: value }]]) } as Parameters<typeof printStatistics>[0]
+          let statistics = {
+            numRecords: 1,
+            tightBounds: true,
+            columns: new Map([['c', { min: value, max: value }]]),
+          } as Parameters<typeof printStatistics>[0]
           for (let round = 0; round < 2; round++) {
             statistics = parseStatistics(printStatistics(statistics, columns), columns)
             const { min, max } = statistics.columns.get('c') ?? {}

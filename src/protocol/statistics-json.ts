@@ -13,8 +13,19 @@ import type { DataType } from './types.ts'
 
 /** A column or field: one with fields below, or a leaf with a path. Arrays and maps are leaves. */
 type Node =
-  | { readonly kind: 'leaf'; readonly name: string; readonly path: ColumnPath; readonly type: DataType; readonly logical: readonly string[] }
-  | { readonly kind: 'struct'; readonly name: string; readonly fields: readonly Node[]; readonly byName: ReadonlyMap<string, Node> }
+  | {
+      readonly kind: 'leaf'
+      readonly name: string
+      readonly path: ColumnPath
+      readonly type: DataType
+      readonly logical: readonly string[]
+    }
+  | {
+      readonly kind: 'struct'
+      readonly name: string
+      readonly fields: readonly Node[]
+      readonly byName: ReadonlyMap<string, Node>
+    }
 
 type Leaf = Extract<Node, { kind: 'leaf' }>
 type Fields = Pick<Extract<Node, { kind: 'struct' }>, 'fields' | 'byName'>
@@ -27,7 +38,11 @@ const treeOf = new WeakMap<readonly TableColumn[], Fields>()
 function tree(columns: readonly TableColumn[]): Fields {
   let fields = treeOf.get(columns)
   if (fields === undefined) {
-    fields = indexed(columns.filter((column) => !column.isPartition).map((column) => node(column.physicalName, column.type, [], [column.name])))
+    fields = indexed(
+      columns
+        .filter((column) => !column.isPartition)
+        .map((column) => node(column.physicalName, column.type, [], [column.name])),
+    )
     treeOf.set(columns, fields)
   }
   return fields
@@ -80,7 +95,11 @@ export function parseStatistics(text: string | undefined, columns: readonly Tabl
     if (isCount(value)) note(leaf).nullCount = value
   })
   const numRecords = json['numRecords']
-  return { numRecords: isCount(numRecords) ? numRecords : undefined, tightBounds: json['tightBounds'] !== false, columns: found }
+  return {
+    numRecords: isCount(numRecords) ? numRecords : undefined,
+    tightBounds: json['tightBounds'] !== false,
+    columns: found,
+  }
 }
 
 function parseObject(text: string): Entries | undefined {
@@ -97,7 +116,8 @@ function isEntries(json: Json | undefined): json is Entries {
   return typeof json === 'object' && json !== null && Object.getPrototypeOf(json) === Object.prototype
 }
 
-const isCount = (json: Json | undefined): json is number => typeof json === 'number' && Number.isSafeInteger(json) && json >= 0
+const isCount = (json: Json | undefined): json is number =>
+  typeof json === 'number' && Number.isSafeInteger(json) && json >= 0
 
 function visit(json: Json | undefined, { byName }: Fields, use: (leaf: Leaf, value: Json) => void): void {
   if (!isEntries(json)) return
@@ -113,7 +133,11 @@ function visit(json: Json | undefined, { byName }: Fields, use: (leaf: Leaf, val
  *
  * @param prefixLength code points kept of a string (delta.dataSkippingStringPrefixLength)
  */
-export function printStatistics(statistics: FileStatistics, columns: readonly TableColumn[], prefixLength = 32): string {
+export function printStatistics(
+  statistics: FileStatistics,
+  columns: readonly TableColumn[],
+  prefixLength = 32,
+): string {
   const { fields } = tree(columns)
   const bounds = (side: 'min' | 'max'): Json =>
     print(fields, (leaf) => {
@@ -155,7 +179,9 @@ export function statisticsPaths(
 function chosen(eligible: readonly Leaf[], limit: number, names: readonly string[] | undefined): readonly Leaf[] {
   if (names === undefined) return limit < 0 ? eligible : eligible.slice(0, limit)
   const wanted = new Set(names.map(comparable))
-  return eligible.filter(({ logical }) => logical.some((_, index) => wanted.has(comparable(logical.slice(0, index + 1).join('.')))))
+  return eligible.filter(({ logical }) =>
+    logical.some((_, index) => wanted.has(comparable(logical.slice(0, index + 1).join('.')))),
+  )
 }
 
 const comparable = (name: string): string => name.replaceAll('`', '').toLowerCase()

@@ -4,7 +4,17 @@
  */
 import type { Json } from '../base/json.ts'
 import { JsonNumber } from '../base/json.ts'
-import { fitDecimal, formatDate, formatDecimal, formatTimestamp, maxLong, minLong, parseDate, parseDecimal, readTimestamp } from './datum-text.ts'
+import {
+  fitDecimal,
+  formatDate,
+  formatDecimal,
+  formatTimestamp,
+  maxLong,
+  minLong,
+  parseDate,
+  parseDecimal,
+  readTimestamp,
+} from './datum-text.ts'
 import type { Datum } from './datum.ts'
 import { Decimal } from './datum.ts'
 import type { DataType } from './types.ts'
@@ -61,7 +71,10 @@ function parseInstant(text: string, side: Side): bigint | undefined {
 }
 
 /** From the digits, never through a double. */
-function parseDecimalBound(json: Json, type: { readonly precision: number; readonly scale: number }): Decimal | undefined {
+function parseDecimalBound(
+  json: Json,
+  type: { readonly precision: number; readonly scale: number },
+): Decimal | undefined {
   if (typeof json !== 'number' && typeof json !== 'bigint' && !(json instanceof JsonNumber)) return undefined
   const decimal = parseDecimal(json instanceof JsonNumber ? json.text : String(json))
   return decimal === undefined ? undefined : fitDecimal(decimal, type)

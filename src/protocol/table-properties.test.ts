@@ -90,7 +90,11 @@ describe('tableProperties', () => {
 describe('validateUserProperties', () => {
   test('own keys, and known keys in any case -> kept, in the spelling of the log', () => {
     const given = { owner: 'me', 'DELTA.appendonly': 'true', 'delta.logRetentionDuration': 'interval 2 days' }
-    expect(validateUserProperties(given)).toEqual({ owner: 'me', 'delta.appendOnly': 'true', 'delta.logRetentionDuration': 'interval 2 days' })
+    expect(validateUserProperties(given)).toEqual({
+      owner: 'me',
+      'delta.appendOnly': 'true',
+      'delta.logRetentionDuration': 'interval 2 days',
+    })
   })
 
   test.each<[string, string]>([

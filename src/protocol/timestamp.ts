@@ -12,7 +12,8 @@ export class Timestamp {
 
   /** @throws DELTA_TYPE_MISMATCH outside the range of 64 bits */
   constructor(micros: bigint, kind: 'timestamp' | 'timestamp_ntz' = 'timestamp') {
-    if (micros < minLong || micros > maxLong) throw failure('DELTA_TYPE_MISMATCH', `${micros} microseconds are out of the range of a timestamp`)
+    if (micros < minLong || micros > maxLong)
+      throw failure('DELTA_TYPE_MISMATCH', `${micros} microseconds are out of the range of a timestamp`)
     this.micros = micros
     this.kind = kind
     Object.freeze(this)
@@ -27,7 +28,9 @@ export class Timestamp {
     if (value instanceof Timestamp) return value.kind === kind ? value : new Timestamp(value.micros, kind)
     const micros = typeof value === 'string' ? readTimestamp(value.trim())?.micros : dateMicros(value)
     if (micros !== undefined) return new Timestamp(micros, kind)
-    throw failure('DELTA_TYPE_MISMATCH', `'${String(value)}' is no timestamp`, { advice: 'Write it as 2024-01-31T12:00:00Z.' })
+    throw failure('DELTA_TYPE_MISMATCH', `'${String(value)}' is no timestamp`, {
+      advice: 'Write it as 2024-01-31T12:00:00Z.',
+    })
   }
 
   /** Milliseconds only, cut off towards the past. */
@@ -37,7 +40,10 @@ export class Timestamp {
 
   /** ISO text with three digits of a second, or six where they are needed; `Z` behind an instant. */
   toString(): string {
-    return formatTimestamp(this.micros, { fraction: this.micros % 1000n === 0n ? 3 : 6, zone: this.kind === 'timestamp' ? 'Z' : '' })
+    return formatTimestamp(this.micros, {
+      fraction: this.micros % 1000n === 0n ? 3 : 6,
+      zone: this.kind === 'timestamp' ? 'Z' : '',
+    })
   }
 
   toJSON(): string {

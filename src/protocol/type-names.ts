@@ -116,9 +116,13 @@ class TypeReader {
   }
 
   #error(): Error {
-    return failure('INVALID_OPTION', `'${this.#text}' is not a type. Write it as in long, decimal(10,2), array<string> or struct<a: int>.`, {
-      details: { type: this.#text, offset: this.#at },
-    })
+    return failure(
+      'INVALID_OPTION',
+      `'${this.#text}' is not a type. Write it as in long, decimal(10,2), array<string> or struct<a: int>.`,
+      {
+        details: { type: this.#text, offset: this.#at },
+      },
+    )
   }
 
   /** The next token, '' at the end. */

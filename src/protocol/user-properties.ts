@@ -11,7 +11,10 @@ interface Rule {
 }
 
 const boolean: Rule = { allowed: 'true or false', accepts: (value) => parseBoolean(value) !== undefined }
-const interval: Rule = { allowed: "a duration such as 'interval 7 days'", accepts: (value) => parseIntervalMs(value) !== undefined }
+const interval: Rule = {
+  allowed: "a duration such as 'interval 7 days'",
+  accepts: (value) => parseIntervalMs(value) !== undefined,
+}
 const whole = (least: number): Rule => ({
   allowed: `a whole number of at least ${least}`,
   accepts: (value) => parseWhole(value, least) !== undefined,
@@ -29,7 +32,10 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['delta.checkpoint.writeStatsAsJson', boolean],
   ['delta.checkpoint.writeStatsAsStruct', boolean],
   ['delta.dataSkippingNumIndexedCols', whole(-1)],
-  ['delta.dataSkippingStatsColumns', { allowed: 'names of columns between commas', accepts: (value) => value.trim() !== '' }],
+  [
+    'delta.dataSkippingStatsColumns',
+    { allowed: 'names of columns between commas', accepts: (value) => value.trim() !== '' },
+  ],
   ['delta.deletedFileRetentionDuration', interval],
   ['delta.logRetentionDuration', interval],
   ['delta.setTransactionRetentionDuration', interval],
@@ -52,7 +58,9 @@ const spelling: ReadonlyMap<string, string> = new Map([...rules.keys()].map((key
  * The configuration as the log should hold it: known keys in their one spelling, values as given.
  * @throws INVALID_OPTION on an unknown `delta.` key or a value that is not allowed.
  */
-export function validateUserProperties(configuration: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+export function validateUserProperties(
+  configuration: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
   const entries: [string, string][] = []
   for (const [given, value] of Object.entries(configuration)) {
     if (!given.toLowerCase().startsWith('delta.')) {
@@ -71,8 +79,13 @@ export function validateUserProperties(configuration: Readonly<Record<string, st
 function unknownKey(key: string): Error {
   const known = [...rules.keys()]
   const isIsolation = key.toLowerCase() === 'delta.isolationlevel'
-  const advice = isIsolation ? "Give the option 'isolation' to the handle or the call." : `Use one of ${known.join(', ')}.`
-  return failure('INVALID_OPTION', `Table property '${key}' cannot be set. ${advice}`, { details: { key, known }, advice })
+  const advice = isIsolation
+    ? "Give the option 'isolation' to the handle or the call."
+    : `Use one of ${known.join(', ')}.`
+  return failure('INVALID_OPTION', `Table property '${key}' cannot be set. ${advice}`, {
+    details: { key, known },
+    advice,
+  })
 }
 
 function badValue(key: string, value: string, allowed: string): Error {

@@ -12,7 +12,9 @@ export function relationColumns(relation: Relation): readonly RelationColumn[] {
     }
     case 'staged': {
       const columns: RelationColumn[] = relation.columns.map(({ name, type }) => ({ name, type }))
-      return relation.rowNumber === undefined ? columns : [...columns, { name: relation.rowNumber, type: { kind: 'integer' } }]
+      return relation.rowNumber === undefined
+        ? columns
+        : [...columns, { name: relation.rowNumber, type: { kind: 'integer' } }]
     }
     case 'rows':
       return relation.columns
@@ -24,7 +26,9 @@ export function relationColumns(relation: Relation): readonly RelationColumn[] {
       return relation.columns.map(({ name, value }) => ({ name, type: value.type }))
     case 'join': {
       const left = relationColumns(relation.left)
-      return relation.join === 'inner' || relation.join === 'left' ? [...left, ...relationColumns(relation.right)] : left
+      return relation.join === 'inner' || relation.join === 'left'
+        ? [...left, ...relationColumns(relation.right)]
+        : left
     }
     case 'aggregate':
       return [

@@ -59,7 +59,12 @@ export type OutsideSource =
   /** Rows as batches in the given schema, already checked and converted to Datum. */
   | { readonly kind: 'batches'; readonly schema: StructType; readonly batches: Iterable<Batch> | AsyncIterable<Batch> }
   /** Files outside the table; the plane finds their schema. `schema`: cast the columns it names (case-insensitive) to its types. */
-  | { readonly kind: 'files'; readonly format: 'parquet' | 'csv' | 'json'; readonly paths: readonly string[]; readonly schema?: StructType | undefined }
+  | {
+      readonly kind: 'files'
+      readonly format: 'parquet' | 'csv' | 'json'
+      readonly paths: readonly string[]
+      readonly schema?: StructType | undefined
+    }
   | { readonly kind: 'relation'; readonly relation: Relation }
   /** A SELECT in the plane's dialect. */
   | {

@@ -101,5 +101,9 @@ export type Relation =
   /** All inputs have the columns of the first: names and types, in order. Duplicates stay. */
   | { readonly kind: 'union'; readonly inputs: readonly Relation[] }
   /** NULLs first when ascending, last when descending, as in Spark. */
-  | { readonly kind: 'sort'; readonly input: Relation; readonly by: readonly { readonly value: Expr; readonly descending: boolean }[] }
+  | {
+      readonly kind: 'sort'
+      readonly input: Relation
+      readonly by: readonly { readonly value: Expr; readonly descending: boolean }[]
+    }
   | { readonly kind: 'limit'; readonly input: Relation; readonly rows: number }

@@ -48,7 +48,10 @@ export async function createTable(log: TableLog, environment: Environment, optio
       commitInfo: {
         timestamp: nowMs,
         operation: 'CREATE TABLE',
-        operationParameters: { partitionBy: JSON.stringify(partitionColumns), properties: JSON.stringify(configuration) },
+        operationParameters: {
+          partitionBy: JSON.stringify(partitionColumns),
+          properties: JSON.stringify(configuration),
+        },
         isolationLevel: 'Serializable',
         isBlindAppend: true,
         engineInfo,
@@ -63,12 +66,16 @@ export async function createTable(log: TableLog, environment: Environment, optio
 
 async function create(log: TableLog, actions: readonly Action[], txnId: string): Promise<void> {
   const exists = () =>
-    failure('DELTA_TABLE_ALREADY_EXISTS', `there is a table at ${log.store.root} already`, { details: { path: log.store.root } })
+    failure('DELTA_TABLE_ALREADY_EXISTS', `there is a table at ${log.store.root} already`, {
+      details: { path: log.store.root },
+    })
   if (await log.exists()) throw exists()
   const outcome = await log.commit(0, actions, txnId)
   if (outcome === 'lost') throw exists()
   if (outcome === 'unknown') {
-    throw failure('COMMIT_OUTCOME_UNKNOWN', 'storage did not say whether the table was created', { details: { version: 0, txnId } })
+    throw failure('COMMIT_OUTCOME_UNKNOWN', 'storage did not say whether the table was created', {
+      details: { version: 0, txnId },
+    })
   }
 }
 
@@ -88,7 +95,9 @@ export function schemaOf(columns: CreateOptions['schema']): StructType {
   for (const { name } of fields) {
     const other = seen.get(name.toLowerCase())
     if (other !== undefined) {
-      throw failure('DELTA_SCHEMA_MISMATCH', `columns \`${other}\` and \`${name}\` differ in case only`, { details: { columns: [other, name] } })
+      throw failure('DELTA_SCHEMA_MISMATCH', `columns \`${other}\` and \`${name}\` differ in case only`, {
+        details: { columns: [other, name] },
+      })
     }
     seen.set(name.toLowerCase(), name)
   }
@@ -98,26 +107,38 @@ export function schemaOf(columns: CreateOptions['schema']): StructType {
 /** Without column mapping, Parquet readers of other engines cannot take these characters. */
 function checkName(name: string): string {
   if (name !== '' && !/[ ,;{}()\n\t=]/.test(name)) return name
-  throw failure('DELTA_SCHEMA_MISMATCH', `\`${name}\` is no column name: it must not be empty or hold any of " ,;{}()=" or a line break`, {
-    details: { column: name },
-  })
+  throw failure(
+    'DELTA_SCHEMA_MISMATCH',
+    `\`${name}\` is no column name: it must not be empty or hold any of " ,;{}()=" or a line break`,
+    {
+      details: { column: name },
+    },
+  )
 }
 
 function checkPartitioning(schema: StructType, partitionBy: readonly string[]): string[] {
   const names = partitionBy.map((wanted) => {
     const field = schema.fields.find(({ name }) => name.toLowerCase() === wanted.toLowerCase())
     if (field === undefined) {
-      throw failure('DELTA_SCHEMA_MISMATCH', `partition column \`${wanted}\` is not a column of the table`, { details: { column: wanted } })
-    }
-    if (['struct', 'array', 'map', 'void'].includes(field.type.kind)) {
-      throw failure('DELTA_UNSUPPORTED_TYPE', `column \`${wanted}\` cannot partition a table: its type is ${field.type.kind}`, {
+      throw failure('DELTA_SCHEMA_MISMATCH', `partition column \`${wanted}\` is not a column of the table`, {
         details: { column: wanted },
       })
+    }
+    if (['struct', 'array', 'map', 'void'].includes(field.type.kind)) {
+      throw failure(
+        'DELTA_UNSUPPORTED_TYPE',
+        `column \`${wanted}\` cannot partition a table: its type is ${field.type.kind}`,
+        {
+          details: { column: wanted },
+        },
+      )
     }
     return field.name
   })
   if (new Set(names).size !== names.length || names.length === schema.fields.length) {
-    throw failure('INVALID_OPTION', 'partition columns must be distinct and leave at least one other column', { details: { partitionBy } })
+    throw failure('INVALID_OPTION', 'partition columns must be distinct and leave at least one other column', {
+      details: { partitionBy },
+    })
   }
   return names
 }

@@ -11,7 +11,12 @@ export interface TableDetail {
   readonly id: string
   readonly name: string | undefined
   readonly description: string | undefined
-  readonly schema: readonly { readonly name: string; readonly type: string; readonly nullable: boolean; readonly isPartition: boolean }[]
+  readonly schema: readonly {
+    readonly name: string
+    readonly type: string
+    readonly nullable: boolean
+    readonly isPartition: boolean
+  }[]
   readonly partitionColumns: readonly string[]
   readonly protocol: Protocol
   readonly properties: Readonly<Record<string, string>>
@@ -39,7 +44,12 @@ export function detailOf(path: string, snapshot: Snapshot): TableDetail {
     id: metadata.id,
     name: metadata.name,
     description: metadata.description,
-    schema: snapshot.columns.map(({ name, type, nullable, isPartition }) => ({ name, type: typeName(type), nullable, isPartition })),
+    schema: snapshot.columns.map(({ name, type, nullable, isPartition }) => ({
+      name,
+      type: typeName(type),
+      nullable,
+      isPartition,
+    })),
     partitionColumns: snapshot.partitionColumns,
     protocol,
     properties: metadata.configuration,
@@ -64,14 +74,12 @@ export interface FileDetail {
 /** The live files of a version, by path. */
 export function filesOf(snapshot: Snapshot): readonly FileDetail[] {
   const { columns } = snapshot
-  const files = [...snapshot.files].map(
-    (file): FileDetail => ({
-      path: file.path,
-      sizeBytes: file.size,
-      rows: parseStatistics(file.stats, columns).numRecords,
-      deletedRows: file.deletionVector?.cardinality ?? 0,
-      partitionValues: file.partitionValues,
-    }),
-  )
+  const files = [...snapshot.files].map((file): FileDetail => ({
+    path: file.path,
+    sizeBytes: file.size,
+    rows: parseStatistics(file.stats, columns).numRecords,
+    deletedRows: file.deletionVector?.cardinality ?? 0,
+    partitionValues: file.partitionValues,
+  }))
   return files.sort((a, b) => (a.path < b.path ? -1 : 1))
 }

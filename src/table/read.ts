@@ -53,11 +53,16 @@ export async function* rowObjects(
 }
 
 /** Files of a snapshot for SQL's conjuncts: those that cannot be read as our expressions prune nothing. */
-export function conjunctFilter(snapshot: Snapshot, conjuncts: readonly string[]): (file: Parameters<typeof mayHold>[2]) => boolean {
+export function conjunctFilter(
+  snapshot: Snapshot,
+  conjuncts: readonly string[],
+): (file: Parameters<typeof mayHold>[2]) => boolean {
   const scope = tableScope(snapshot.columns, [], 't.')
   const bound = conjuncts.flatMap((text) => {
     try {
-      return [analyzePredicate(parseExpression(text), scope, { frozen: { nowMicros: 0n, timeZone: 'UTC' } }, 'condition')]
+      return [
+        analyzePredicate(parseExpression(text), scope, { frozen: { nowMicros: 0n, timeZone: 'UTC' } }, 'condition'),
+      ]
     } catch {
       return []
     }
@@ -98,4 +103,3 @@ export function queryResult(
 export function noSql(plane: string): Error {
   return failure('EXPRESSION_UNSUPPORTED', `the ${plane} data plane has no SQL; use rows()`, { details: { plane } })
 }
-

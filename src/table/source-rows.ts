@@ -51,12 +51,17 @@ export async function stageRows(
 }
 
 /** A source's file that is absent or broken is the caller's, not the table's: nothing of the table need be restored. */
-async function stageFiles(source: OutsideSource, plane: () => Promise<DataPlane>, options: RunOptions): Promise<SourceRows> {
+async function stageFiles(
+  source: OutsideSource,
+  plane: () => Promise<DataPlane>,
+  options: RunOptions,
+): Promise<SourceRows> {
   try {
     return stagedSource(await (await plane()).stage(source, options))
   } catch (error) {
     const isOfFile =
-      error instanceof BraidlakeError && (error.code === 'DELTA_DATA_FILE_MISSING' || error.code === 'DELTA_DATA_FILE_CORRUPT')
+      error instanceof BraidlakeError &&
+      (error.code === 'DELTA_DATA_FILE_MISSING' || error.code === 'DELTA_DATA_FILE_CORRUPT')
     if (!isOfFile || source.kind !== 'files') throw error
     const what = error.code === 'DELTA_DATA_FILE_MISSING' ? 'is not there' : 'cannot be decoded'
     const file = error.details['file'] ?? source.paths.join(', ')
@@ -121,9 +126,13 @@ async function* rowsOf(source: Iterable<Row> | AsyncIterable<Row> | ArrowRows): 
 
 function plainRow(value: unknown, rowNumber: number): Row {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw failure('DELTA_TYPE_MISMATCH', `row ${rowNumber} of the source is not an object with a property for each column`, {
-      details: { rowNumber },
-    })
+    throw failure(
+      'DELTA_TYPE_MISMATCH',
+      `row ${rowNumber} of the source is not an object with a property for each column`,
+      {
+        details: { rowNumber },
+      },
+    )
   }
   return 'toJSON' in value && typeof value.toJSON === 'function' ? (value.toJSON() as Row) : (value as Row)
 }
@@ -149,7 +158,9 @@ async function stageObjects(
     const columns = schema.fields.map(({ name, type }) => ({ name, type }))
     return constantSource(columns, batch.columns, batch.rowCount)
   }
-  const staged = await (await plane()).stage({ kind: 'batches', schema, batches: batchesOf(head, rows, converter, options) }, options)
+  const staged = await (
+    await plane()
+  ).stage({ kind: 'batches', schema, batches: batchesOf(head, rows, converter, options) }, options)
   return stagedSource(staged)
 }
 
@@ -159,7 +170,8 @@ async function* batchesOf(
   converter: RowConverter,
   options: RunOptions,
 ): AsyncGenerator<Batch> {
-  for (let start = 0; start < head.length; start += batchRows) yield converter.batch(head.slice(start, start + batchRows))
+  for (let start = 0; start < head.length; start += batchRows)
+    yield converter.batch(head.slice(start, start + batchRows))
   let pending: Row[] = []
   for await (const row of rows) {
     pending.push(row)
@@ -174,7 +186,8 @@ async function* batchesOf(
 /** The target's columns that the rows have, then the others, each with the type of its values. */
 function sourceSchema(rows: readonly Row[], target: StructType): StructType {
   const names = new Map<string, string>()
-  for (const row of rows) for (const name of Object.keys(row)) names.set(name.toLowerCase(), names.get(name.toLowerCase()) ?? name)
+  for (const row of rows)
+    for (const name of Object.keys(row)) names.set(name.toLowerCase(), names.get(name.toLowerCase()) ?? name)
   const known = target.fields.filter((field) => rows.length === 0 || names.has(field.name.toLowerCase()))
   for (const field of known) names.delete(field.name.toLowerCase())
   const others: StructField[] = [...names.values()].map((name) => ({
@@ -202,9 +215,13 @@ const widths: readonly string[] = ['void', 'integer', 'long', 'double']
 function widened(a: DataType, b: DataType, name: string): DataType {
   if (a.kind === b.kind || a.kind === 'void') return b
   if (widths.includes(a.kind) && widths.includes(b.kind)) return widths.indexOf(a.kind) > widths.indexOf(b.kind) ? a : b
-  throw failure('DELTA_TYPE_MISMATCH', `column \`${name}\` of the source has values of several types: ${a.kind} and ${b.kind}`, {
-    details: { column: name, types: [a.kind, b.kind] },
-  })
+  throw failure(
+    'DELTA_TYPE_MISMATCH',
+    `column \`${name}\` of the source has values of several types: ${a.kind} and ${b.kind}`,
+    {
+      details: { column: name, types: [a.kind, b.kind] },
+    },
+  )
 }
 
 /** Rows to columns of Datum. */
@@ -232,9 +249,13 @@ class RowConverter {
   #checkNames(row: Row): void {
     for (const name of Object.keys(row)) {
       if (this.#known.has(name.toLowerCase())) continue
-      throw failure('DELTA_SCHEMA_MISMATCH', `a row of the source has column \`${name}\`, which the first ${peekedRows} rows had not`, {
-        details: { column: name },
-      })
+      throw failure(
+        'DELTA_SCHEMA_MISMATCH',
+        `a row of the source has column \`${name}\`, which the first ${peekedRows} rows had not`,
+        {
+          details: { column: name },
+        },
+      )
     }
   }
 }

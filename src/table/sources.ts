@@ -88,7 +88,8 @@ function namesTarget(sql: string, names: readonly string[]): boolean {
 async function stageSelect(select: SqlSelect, view: PlanningView, setting: StatementSetting): Promise<SourceRows> {
   const relation = selectRelation(select, view.snapshot, await view.wholeTable(), setting)
   const { columns, rows } = await collectRows(setting, { kind: 'limit', input: relation, rows: constantRowsLimit + 1 })
-  if (rows.length > constantRowsLimit) return stagedSource(await (await setting.plane()).stage({ kind: 'relation', relation }))
+  if (rows.length > constantRowsLimit)
+    return stagedSource(await (await setting.plane()).stage({ kind: 'relation', relation }))
   const values = columns.map((_, c) => rows.map((row) => row[c] ?? null))
   return constantSource(columns, values, rows.length)
 }
@@ -100,7 +101,12 @@ function targetTables(view: PlanningView, names: readonly string[]): Tables {
   return new Map(names.map((name) => [name, relation]))
 }
 
-async function stageQuery(source: QuerySource, own: Tables, parts: TableParts, options: RunOptions): Promise<SourceRows> {
+async function stageQuery(
+  source: QuerySource,
+  own: Tables,
+  parts: TableParts,
+  options: RunOptions,
+): Promise<SourceRows> {
   const plane = await parts.plane()
   if (plane.select === undefined) throw noSql(plane.name)
   const tables = new Map(own)
@@ -113,4 +119,3 @@ async function stageTable(table: DeltaTable, parts: TableParts, options: RunOpti
   const relation = await table.relationForQuery()([])
   return stagedSource(await (await parts.plane()).stage({ kind: 'relation', relation }, options))
 }
-

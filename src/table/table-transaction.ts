@@ -53,7 +53,10 @@ export class TableTransaction {
     return this.#tx.execute(deleteStatement({ where }, this.#with(options)))
   }
 
-  async update(set: SetList, options: ParamsOption & { readonly where?: string | undefined } = {}): Promise<CommitMetrics> {
+  async update(
+    set: SetList,
+    options: ParamsOption & { readonly where?: string | undefined } = {},
+  ): Promise<CommitMetrics> {
     return this.#tx.execute(updateStatement({ set, where: options.where }, this.#with(options)))
   }
 
@@ -68,7 +71,9 @@ export class TableTransaction {
 
   /** Rows as this transaction sees them. From then on, a concurrent change of any row that the condition selects is a conflict. */
   async *rows(
-    options: ParamsOption & LossyForms & RunOptions & { readonly where?: string | undefined; readonly columns?: readonly string[] | undefined } = {},
+    options: ParamsOption &
+      LossyForms &
+      RunOptions & { readonly where?: string | undefined; readonly columns?: readonly string[] | undefined } = {},
   ): AsyncGenerator<Record<string, unknown>> {
     const { state, snapshot } = this.#tx
     const plane = await this.#parts.plane()

@@ -14,13 +14,16 @@ describe('conditionalStore', () => {
     { answer: 'request-lost', onFree: 'unknown', lands: false, status: 'a: lost' },
     { answer: 'retried-412', onFree: 'unknown', lands: true, status: 'a: 412' },
     { answer: 'late', onFree: 'unknown', lands: false, status: 'a: lost' },
-  ])('put answered "$answer" on a free name -> $onFree, object there: $lands', async ({ answer, onFree, lands, status }) => {
-    const store = conditionalStore()
-    store.answer(answer)
-    expect(await store.createIfAbsent('a', bytes('x'))).toBe(onFree)
-    expect(text(await store.get('a'))).toBe(lands ? 'x' : undefined)
-    expect(store.puts).toEqual([status])
-  })
+  ])(
+    'put answered "$answer" on a free name -> $onFree, object there: $lands',
+    async ({ answer, onFree, lands, status }) => {
+      const store = conditionalStore()
+      store.answer(answer)
+      expect(await store.createIfAbsent('a', bytes('x'))).toBe(onFree)
+      expect(text(await store.get('a'))).toBe(lands ? 'x' : undefined)
+      expect(store.puts).toEqual([status])
+    },
+  )
 
   test.each<PutAnswer>(['decide', 'conflict-409', 'response-lost', 'request-lost', 'retried-412', 'late'])(
     'put answered "%s" on a taken name -> the object keeps its bytes',
@@ -45,7 +48,10 @@ describe('conditionalStore', () => {
   test('two clients of one bucket -> one wins, the other sees 412', async () => {
     const bucket = memoryStore()
     const [a, b] = [conditionalStore(bucket), conditionalStore(bucket)]
-    expect(await Promise.all([a.createIfAbsent('n', bytes('a')), b.createIfAbsent('n', bytes('b'))])).toEqual(['created', 'exists'])
+    expect(await Promise.all([a.createIfAbsent('n', bytes('a')), b.createIfAbsent('n', bytes('b'))])).toEqual([
+      'created',
+      'exists',
+    ])
     expect(text(await b.get('n'))).toBe('a')
   })
 

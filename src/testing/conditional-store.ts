@@ -45,7 +45,9 @@ export function conditionalStore(bucket: ObjectStore = memoryStore()): Condition
     const left = refused.get(call.method) ?? 0
     if (left === 0) return run()
     refused.set(call.method, left - 1)
-    throw failure('STORAGE_UNAVAILABLE', `Cannot ${call.method} ${call.path}: 503 SlowDown.`, { details: { status: 503, path: call.path } })
+    throw failure('STORAGE_UNAVAILABLE', `Cannot ${call.method} ${call.path}: 503 SlowDown.`, {
+      details: { status: 503, path: call.path },
+    })
   })
   return {
     ...guarded,

@@ -8,11 +8,36 @@ const text = (found: Uint8Array | undefined) => (found === undefined ? undefined
 
 describe('faultyStore', () => {
   test.each<{ name: string; fault: Fault; error: object; lands: boolean }>([
-    { name: 'fails before', fault: { kind: 'fail', effect: 'before' }, error: { code: 'STORAGE_UNAVAILABLE' }, lands: false },
-    { name: 'fails after', fault: { kind: 'fail', effect: 'after' }, error: { code: 'STORAGE_UNAVAILABLE' }, lands: true },
-    { name: 'is full', fault: { kind: 'fail', effect: 'before', code: 'STORAGE_FULL' }, error: { code: 'STORAGE_FULL' }, lands: false },
-    { name: 'is killed before', fault: { kind: 'kill', effect: 'before' }, error: { name: 'ProcessKilled' }, lands: false },
-    { name: 'is killed after', fault: { kind: 'kill', effect: 'after' }, error: { name: 'ProcessKilled' }, lands: true },
+    {
+      name: 'fails before',
+      fault: { kind: 'fail', effect: 'before' },
+      error: { code: 'STORAGE_UNAVAILABLE' },
+      lands: false,
+    },
+    {
+      name: 'fails after',
+      fault: { kind: 'fail', effect: 'after' },
+      error: { code: 'STORAGE_UNAVAILABLE' },
+      lands: true,
+    },
+    {
+      name: 'is full',
+      fault: { kind: 'fail', effect: 'before', code: 'STORAGE_FULL' },
+      error: { code: 'STORAGE_FULL' },
+      lands: false,
+    },
+    {
+      name: 'is killed before',
+      fault: { kind: 'kill', effect: 'before' },
+      error: { name: 'ProcessKilled' },
+      lands: false,
+    },
+    {
+      name: 'is killed after',
+      fault: { kind: 'kill', effect: 'after' },
+      error: { name: 'ProcessKilled' },
+      lands: true,
+    },
   ])('a put that $name -> error, object there: $lands', async ({ fault, error, lands }) => {
     const inner = memoryStore()
     const store = faultyStore(inner, atCall(1, fault))
@@ -81,7 +106,10 @@ describe('faultyStore', () => {
   test('several rules -> the first that applies', async () => {
     const store = faultyStore(
       memoryStore(),
-      firstOf(atCall(1, { kind: 'fail', effect: 'before', code: 'STORAGE_FULL' }), atCall(1, { kind: 'kill', effect: 'before' })),
+      firstOf(
+        atCall(1, { kind: 'fail', effect: 'before', code: 'STORAGE_FULL' }),
+        atCall(1, { kind: 'kill', effect: 'before' }),
+      ),
     )
     await expect(store.put('a', bytes('x'))).rejects.toMatchObject({ code: 'STORAGE_FULL' })
     expect(store.isKilled).toBe(false)

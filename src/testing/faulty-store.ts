@@ -2,7 +2,7 @@
  * A store that fails on purpose, for sweeps of the kind: fault at call 1, 2, 3 ... until a run meets no fault; after each, open the table
  * anew on the inner store and check that it is whole.
  */
-import type { BraidlakeError} from '../base/errors.ts';
+import type { BraidlakeError } from '../base/errors.ts'
 import { failure } from '../base/errors.ts'
 import { unreachable } from '../base/assert.ts'
 import type { CreateOutcome, ObjectStore } from '../ports/object-store.ts'

@@ -56,7 +56,9 @@ describe('scheduledStore', () => {
   })
 
   test('a script -> a stops at the door of its commit while b ends, and loses', async () => {
-    const scheduler = createScheduler(scriptedOrder([{ writer: 'a', until: /^createIfAbsent/ }, { writer: 'b' }, { writer: 'a' }]))
+    const scheduler = createScheduler(
+      scriptedOrder([{ writer: 'a', until: /^createIfAbsent/ }, { writer: 'b' }, { writer: 'a' }]),
+    )
     const inner = memoryStore()
     const writer = (name: string) => () => commit(scheduledStore(inner, scheduler.turn(name)), name)
     await scheduler.run({ a: writer('a'), b: writer('b') })

@@ -19,7 +19,8 @@ export function interceptedStore(inner: ObjectStore, intercept: Intercept): Obje
     getRange: (path, start, end) => intercept({ method: 'getRange', path }, () => inner.getRange(path, start, end)),
     head: (path) => intercept({ method: 'head', path }, () => inner.head(path)),
     put: (path, bytes) => intercept({ method: 'put', path }, () => inner.put(path, bytes)),
-    createIfAbsent: (path, bytes) => intercept({ method: 'createIfAbsent', path }, () => inner.createIfAbsent(path, bytes)),
+    createIfAbsent: (path, bytes) =>
+      intercept({ method: 'createIfAbsent', path }, () => inner.createIfAbsent(path, bytes)),
     list: (prefix, options) => intercept({ method: 'list', path: prefix }, () => inner.list(prefix, options)),
     sync: (paths) => intercept({ method: 'sync', path: paths.join(',') }, () => inner.sync(paths)),
     delete: (paths) => intercept({ method: 'delete', path: paths.join(',') }, () => inner.delete(paths)),

@@ -24,10 +24,17 @@ export interface CommitInfoInput {
 export function commitInfoOf(input: CommitInfoInput): CommitInfo {
   const { executed, encoded, terms } = input
   const [only] = executed
-  const operation = only === undefined ? 'SET TBLPROPERTIES' : executed.length === 1 ? only.statement.operation : operationOf(executed)
-  const parameters: Record<string, Json> = executed.length === 1 && only !== undefined ? { ...only.statement.parameters } : sequence(executed)
+  const operation =
+    only === undefined ? 'SET TBLPROPERTIES' : executed.length === 1 ? only.statement.operation : operationOf(executed)
+  const parameters: Record<string, Json> =
+    executed.length === 1 && only !== undefined ? { ...only.statement.parameters } : sequence(executed)
   const readsTarget = executed.some(({ plan }) => plan.form.readsTarget || plan.answersHold !== undefined)
-  const isBlindAppend = !readsTarget && !input.readsShown && encoded.removes.length === 0 && terms.metadata === undefined && executed.length > 0
+  const isBlindAppend =
+    !readsTarget &&
+    !input.readsShown &&
+    encoded.removes.length === 0 &&
+    terms.metadata === undefined &&
+    executed.length > 0
   return {
     timestamp: input.nowMs,
     operation,

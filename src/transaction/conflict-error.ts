@@ -61,7 +61,13 @@ async function sampleOf(state: TransactionState, finding: Finding): Promise<read
     if (add === undefined) return []
     const columns = targetColumns(newest)
     const plane = await state.parts.plane()
-    const scan = { kind: 'scan', files: [await state.scanFile(add)], columns, locator: undefined, deletions: 'drop' } as const
+    const scan = {
+      kind: 'scan',
+      files: [await state.scanFile(add)],
+      columns,
+      locator: undefined,
+      deletions: 'drop',
+    } as const
     const rows: Record<string, unknown>[] = []
     for await (const batch of plane.query({ kind: 'limit', input: scan, rows: sampleRows })) {
       for (let row = 0; row < batch.rowCount; row++) {

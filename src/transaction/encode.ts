@@ -35,7 +35,10 @@ export interface Encoded {
 
 /** What is reused from attempt to attempt: vectors and rewrites of files that no winner touched. */
 export class EncodingCache {
-  readonly vectors = new Map<string, { readonly key: string; readonly descriptor: DeletionVectorDescriptor; readonly stats: string }>()
+  readonly vectors = new Map<
+    string,
+    { readonly key: string; readonly descriptor: DeletionVectorDescriptor; readonly stats: string }
+  >()
   rewrite: { readonly key: string; readonly files: readonly WrittenFile[] } | undefined
 }
 
@@ -94,7 +97,12 @@ async function removalsOf(state: TransactionState, newest: Snapshot, options: Ru
 }
 
 /** Physical rows of a file: from statistics, or counted where they do not say. */
-async function physicalRowCount(state: TransactionState, newest: Snapshot, live: AddFile, options: RunOptions): Promise<number> {
+async function physicalRowCount(
+  state: TransactionState,
+  newest: Snapshot,
+  live: AddFile,
+  options: RunOptions,
+): Promise<number> {
   const known = statisticsOf(newest, live).numRecords
   if (known !== undefined) return known
   const plane = await state.parts.plane()
@@ -102,14 +110,22 @@ async function physicalRowCount(state: TransactionState, newest: Snapshot, live:
   const counted = plane.query(
     {
       kind: 'aggregate',
-      input: { kind: 'scan', files: [file], columns: [], locator: { file: '$file', position: '$position' }, deletions: 'keep' },
+      input: {
+        kind: 'scan',
+        files: [file],
+        columns: [],
+        locator: { file: '$file', position: '$position' },
+        deletions: 'keep',
+      },
       groupBy: [],
       aggregates: [{ name: 'rows', function: 'count', value: undefined, type: { kind: 'long' } }],
     },
     options,
   )
   for await (const batch of counted) return Number(batch.columns[0]?.[0] ?? 0)
-  throw failure('DELTA_DATA_FILE_CORRUPT', `the rows of ${live.path} cannot be counted`, { details: { path: live.path } })
+  throw failure('DELTA_DATA_FILE_CORRUPT', `the rows of ${live.path} cannot be counted`, {
+    details: { path: live.path },
+  })
 }
 
 function removeOf(live: AddFile, nowMs: number): RemoveFile {
@@ -166,7 +182,11 @@ async function packVectors(
   await state.parts.log.store.put(packed.path, packed.bytes)
   removals.forEach((removal, index) => {
     const descriptor = must(packed.descriptors[index], 'a descriptor for each vector')
-    cache.vectors.set(removal.live.path, { key: vectorKey(removal), descriptor, stats: wideStatistics(newest, removal) })
+    cache.vectors.set(removal.live.path, {
+      key: vectorKey(removal),
+      descriptor,
+      stats: wideStatistics(newest, removal),
+    })
   })
 }
 
@@ -179,7 +199,11 @@ function vectorKey({ live, total }: Removal): string {
 /** The file's statistics with bounds no longer tight, and its physical rows, which a file with a vector must state. */
 function wideStatistics(newest: Snapshot, { live, rowCount }: Removal): string {
   const stats = statisticsOf(newest, live)
-  return printStatistics({ ...stats, numRecords: rowCount, tightBounds: false }, newest.columns, newest.properties.dataSkippingStringPrefixLength)
+  return printStatistics(
+    { ...stats, numRecords: rowCount, tightBounds: false },
+    newest.columns,
+    newest.properties.dataSkippingStringPrefixLength,
+  )
 }
 
 /** The rows left of all files that lose some, in one write. A later attempt that would write the same takes what is there. */
@@ -209,13 +233,21 @@ async function rewrite(
 ): Promise<readonly WrittenFile[]> {
   const plane = await state.parts.plane()
   const input = { kind: 'scan', files, columns: targetColumns(newest), locator: undefined, deletions: 'drop' } as const
-  const written = await plane.write({ ...tableWriteRequest(newest, state.parts.log.store, input, 'any'), checks: [] }, options)
+  const written = await plane.write(
+    { ...tableWriteRequest(newest, state.parts.log.store, input, 'any'), checks: [] },
+    options,
+  )
   state.rewritten.push(...written.map((one) => one.path))
   return written
 }
 
 /** Our own files: whole, with a vector over withdrawn rows, or written again without them. */
-async function ownAdds(state: TransactionState, newest: Snapshot, nowMs: number, options: RunOptions): Promise<AddFile[]> {
+async function ownAdds(
+  state: TransactionState,
+  newest: Snapshot,
+  nowMs: number,
+  options: RunOptions,
+): Promise<AddFile[]> {
   const removed = state.removedBefore(state.executed.length)
   const adds: AddFile[] = []
   for (const own of state.ownFiles()) {

@@ -53,7 +53,10 @@ export function factsOf(snapshot: Snapshot, file: AddFile): (column: string) => 
   }
 }
 
-const parsedOf = new WeakMap<AddFile, { readonly columns: readonly TableColumn[]; readonly statistics: FileStatistics }>()
+const parsedOf = new WeakMap<
+  AddFile,
+  { readonly columns: readonly TableColumn[]; readonly statistics: FileStatistics }
+>()
 
 /** The file's statistics, parsed once for as long as its entry lives. */
 export function statisticsOf(snapshot: Snapshot, file: AddFile): FileStatistics {

@@ -50,7 +50,10 @@ export function keyRowsOf(file: AddFile, columns: readonly TableColumn[]): KeyRo
 
 function parseKeys(text: string, columns: readonly TableColumn[]): KeyRows | undefined {
   try {
-    const json = parseJson(text) as { readonly columns: readonly string[]; readonly rows: readonly (readonly (string | null)[])[] }
+    const json = parseJson(text) as {
+      readonly columns: readonly string[]
+      readonly rows: readonly (readonly (string | null)[])[]
+    }
     const types = json.columns.map((name) => typeOf(name, columns))
     if (types.includes(undefined)) return undefined
     return { columns: json.columns, rows: json.rows.map((row) => row.map((value, c) => parseKey(value, types[c]))) }

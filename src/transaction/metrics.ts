@@ -27,7 +27,11 @@ export function countMetrics(executed: readonly ExecutedStatement[], encoded: En
   }
 }
 
-function statementCounts({ plan, footprint, outputs }: ExecutedStatement): Record<'inserted' | 'updated' | 'deleted', number> {
+function statementCounts({
+  plan,
+  footprint,
+  outputs,
+}: ExecutedStatement): Record<'inserted' | 'updated' | 'deleted', number> {
   const counts = { inserted: 0, updated: 0, deleted: 0 }
   const { acts } = footprint
   const deletedOnce = new Set<string>()

@@ -10,10 +10,22 @@ import type { Relation, RelationColumn, ScanFile } from '../relation/tree.ts'
 import type { KeyRows } from './key-tags.ts'
 
 /** Output columns of `find`, by name. */
-export const found = { file: '$file', position: '$position', source: '$source', clause: '$clause', equal: '$equal' } as const
+export const found = {
+  file: '$file',
+  position: '$position',
+  source: '$source',
+  clause: '$clause',
+  equal: '$equal',
+} as const
 
 /** Columns of the relation given to `emit`, and of the one `inserts` gives (`source`, `clause`). */
-export const emission = { ordinal: '$ordinal', file: '$file', position: '$position', source: '$source', clause: '$clause' } as const
+export const emission = {
+  ordinal: '$ordinal',
+  file: '$file',
+  position: '$position',
+  source: '$source',
+  clause: '$clause',
+} as const
 
 export const emissionColumns: readonly RelationColumn[] = [
   { name: emission.ordinal, type: { kind: 'integer' } },
@@ -41,13 +53,18 @@ export interface StatementPlan {
   find(files: readonly ScanFile[], withEqual: boolean): Relation
 
   /** The NOT MATCHED clause that fires for each source row if nothing matches it; rows without one may be left out. undefined: clause `everyRow` fires for all. */
-  readonly inserts: { readonly kind: 'none' } | { readonly kind: 'every-row'; readonly clause: number } | { readonly kind: 'asked'; readonly relation: Relation }
+  readonly inserts:
+    | { readonly kind: 'none' }
+    | { readonly kind: 'every-row'; readonly clause: number }
+    | { readonly kind: 'asked'; readonly relation: Relation }
 
   /** The emitted rows: `emission.ordinal` and the table's columns (`t.<name>`). `emissions` has `emissionColumns`; `files` are those it names. */
   emit(emissions: Relation, files: readonly ScanFile[]): Relation
 
   /** Key columns of the rows these emissions give, where they follow from rows in memory; for small files. undefined: not known. */
-  readonly emittedKeys: ((emissions: readonly { readonly source: number; readonly clause: number }[]) => KeyRows | undefined) | undefined
+  readonly emittedKeys:
+    | ((emissions: readonly { readonly source: number; readonly clause: number }[]) => KeyRows | undefined)
+    | undefined
 
   /** Rows that come whatever the target holds (append); undefined where rows come only through `emit`. */
   readonly output: Relation | undefined
@@ -56,7 +73,11 @@ export interface StatementPlan {
   readonly answersHold: ((files: readonly ScanFile[]) => Promise<boolean>) | undefined
 
   /** Names the rows of a cardinality error. */
-  describeMatch(file: ScanFile, position: number, sources: readonly number[]): Promise<Readonly<Record<string, unknown>>>
+  describeMatch(
+    file: ScanFile,
+    position: number,
+    sources: readonly number[],
+  ): Promise<Readonly<Record<string, unknown>>>
 }
 
 /** A statement as data: what was asked, frozen. Planning it again on another snapshot is the third rung of the ladder. */

@@ -13,18 +13,28 @@ import type { RowCheck } from '../relation/data-plane.ts'
 /** @throws DELTA_UNSUPPORTED_FEATURES_FOR_WRITE for an invariant that cannot be understood */
 export function tableChecks(snapshot: Snapshot): RowCheck[] {
   const checks: RowCheck[] = []
-  for (const field of snapshot.schema.fields) checks.push(...notNull(field, col(`t.${field.name}`, field.type), field.name))
+  for (const field of snapshot.schema.fields)
+    checks.push(...notNull(field, col(`t.${field.name}`, field.type), field.name))
   const scope = tableScope(snapshot.columns, ['t'], 't.')
   for (const { column, expression } of columnInvariants(snapshot.schema)) {
     try {
       const frozen = { nowMicros: 0n, timeZone: 'UTC' } as const
-      const predicate = analyzePredicate(parseExpression(expression), scope, { frozen }, `The invariant of ${column.join('.')}`)
+      const predicate = analyzePredicate(
+        parseExpression(expression),
+        scope,
+        { frozen },
+        `The invariant of ${column.join('.')}`,
+      )
       checks.push({ name: expression, kind: 'invariant', predicate })
     } catch (cause) {
-      throw failure('DELTA_UNSUPPORTED_FEATURES_FOR_WRITE', `the invariant of column \`${column.join('.')}\` cannot be evaluated: ${expression}`, {
-        cause,
-        details: { features: ['invariants'], column, expression },
-      })
+      throw failure(
+        'DELTA_UNSUPPORTED_FEATURES_FOR_WRITE',
+        `the invariant of column \`${column.join('.')}\` cannot be evaluated: ${expression}`,
+        {
+          cause,
+          details: { features: ['invariants'], column, expression },
+        },
+      )
     }
   }
   return checks

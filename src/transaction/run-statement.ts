@@ -15,7 +15,11 @@ import { type StatementPlan, found as foundColumns, type Statement } from './pla
 import type { ExecutedStatement, TransactionState } from './state.ts'
 import { allEmissions, writeEmissions, writeOutput } from './write-output.ts'
 
-export async function runStatement(state: TransactionState, statement: Statement, options: RunOptions): Promise<ExecutedStatement> {
+export async function runStatement(
+  state: TransactionState,
+  statement: Statement,
+  options: RunOptions,
+): Promise<ExecutedStatement> {
   const number = state.executed.length
   const view = { snapshot: state.snapshot, wholeTable: () => state.filesFor(number, () => true) }
   const plan = await statement.plan(view)
@@ -195,4 +199,3 @@ export async function cardinalityError(
 function printDetail(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) => (typeof inner === 'bigint' ? String(inner) : inner)) ?? 'null'
 }
-

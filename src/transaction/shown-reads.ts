@@ -31,7 +31,11 @@ export class ShownReads {
   }
 
   /** What a read of ours selects among the rows that came or went; undefined: nothing. */
-  async judge(state: TransactionState, changes: readonly NetChange[], options: RunOptions): Promise<Finding | undefined> {
+  async judge(
+    state: TransactionState,
+    changes: readonly NetChange[],
+    options: RunOptions,
+  ): Promise<Finding | undefined> {
     if (!this.isUsed) return undefined
     for (const change of changes) {
       if (change.kind === 'rearrangement') continue

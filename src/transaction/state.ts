@@ -124,9 +124,13 @@ export class TransactionState {
     this.#entries.set(id, add)
     const ours = removed?.get(id)
     const { store } = this.parts.log
-    const vector = add.deletionVector === undefined ? undefined : await loadDeletionVector(store, add.deletionVector, this.parts.vectors)
+    const vector =
+      add.deletionVector === undefined
+        ? undefined
+        : await loadDeletionVector(store, add.deletionVector, this.parts.vectors)
     const rowCount = statisticsOf(this.snapshot, add).numRecords
-    if (vector !== undefined && rowCount !== undefined && vector.last >= rowCount) throw vectorBeyond(add.path, vector.last, rowCount)
+    if (vector !== undefined && rowCount !== undefined && vector.last >= rowCount)
+      throw vectorBeyond(add.path, vector.last, rowCount)
     return {
       id,
       location: store.locate(add.path),
@@ -175,9 +179,13 @@ export class TransactionState {
 
 /** A vector of another file, or statistics of one: either way it cannot be told which rows live. */
 function vectorBeyond(path: string, position: number, rowCount: number): BraidlakeError {
-  return failure('DELTA_DELETION_VECTOR_CORRUPT', `the deletion vector of ${path} names row ${position} of a file that has ${rowCount} rows`, {
-    details: { file: path, position, rowCount },
-  })
+  return failure(
+    'DELTA_DELETION_VECTOR_CORRUPT',
+    `the deletion vector of ${path} names row ${position} of a file that has ${rowCount} rows`,
+    {
+      details: { file: path, position, rowCount },
+    },
+  )
 }
 
 function union(a: RowPositions | undefined, b: RowPositions | undefined): RowPositions | undefined {

@@ -151,7 +151,9 @@ export class TableEvidence implements Evidence {
     const dead = new Map<number, number[]>()
     for (const one of withdrawn) {
       const ordinal =
-        one.kind === 'act' ? executed.footprint.acts.ordinal(one.entry) : (executed.footprint.insertOrdinals[one.source] ?? none)
+        one.kind === 'act'
+          ? executed.footprint.acts.ordinal(one.entry)
+          : (executed.footprint.insertOrdinals[one.source] ?? none)
       const place = placeOf(executed, ordinal)
       if (place === undefined) return undefined
       dead.set(place.file, [...(dead.get(place.file) ?? []), place.position])
@@ -173,9 +175,16 @@ export class TableEvidence implements Evidence {
     await writeEmissions(this.#state, executed, allEmissions(executed.footprint), this.#options)
   }
 
-  #takePlaces(executed: ExecutedStatement, withdrawn: readonly Emission[], fresh: readonly Emission[], pairs: readonly number[]): void {
+  #takePlaces(
+    executed: ExecutedStatement,
+    withdrawn: readonly Emission[],
+    fresh: readonly Emission[],
+    pairs: readonly number[],
+  ): void {
     const { acts, insertOrdinals } = executed.footprint
-    const ordinals = withdrawn.map((one) => (one.kind === 'act' ? acts.ordinal(one.entry) : (insertOrdinals[one.source] ?? none)))
+    const ordinals = withdrawn.map((one) =>
+      one.kind === 'act' ? acts.ordinal(one.entry) : (insertOrdinals[one.source] ?? none),
+    )
     for (const one of withdrawn) if (one.kind === 'insert') insertOrdinals[one.source] = none
     fresh.forEach((one, index) => {
       const ordinal = ordinals[pairs[index] ?? none] ?? none

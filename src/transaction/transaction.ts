@@ -154,7 +154,8 @@ export class Transaction {
       case 'conflict':
         throw await conflictError(this.#state, verdict.finding, verdict.reports)
       case 'not-provable':
-        if (this.#settings.onConflict === 'abort') throw await conflictError(this.#state, verdict.finding, verdict.reports)
+        if (this.#settings.onConflict === 'abort')
+          throw await conflictError(this.#state, verdict.finding, verdict.reports)
         this.#note(verdict.reports.map((report) => ({ ...report, rung: 'L3' as const, found: [verdict.finding.kind] })))
         await this.#rerun(newest, verdict)
         return undefined
@@ -168,7 +169,11 @@ export class Transaction {
     if (terms.kind === 'already-applied') return { kind: 'already-applied', version: terms.version }
     if (terms.kind === 'changed') {
       const why = `the ${terms.what} of the table was changed`
-      return { kind: 'conflict', finding: finding(terms.what === 'protocol' ? 'protocol' : 'metadata', terms.winner, [], why), reports: [] }
+      return {
+        kind: 'conflict',
+        finding: finding(terms.what === 'protocol' ? 'protocol' : 'metadata', terms.winner, [], why),
+        reports: [],
+      }
     }
     const leaveOut = this.#isolation() === 'WriteSerializable' && this.#terms.metadata === undefined
     const changes = netChanges(snapshot.files, commits, {
@@ -213,7 +218,10 @@ export class Transaction {
       )
     }
     this.#parts.telemetry.event('braidlake.rerun', { reruns: this.#reruns, version: newest.version })
-    await this.#parts.environment.sleep(this.#parts.environment.random() * Math.min(5 * this.#reruns, 100), this.#settings.signal)
+    await this.#parts.environment.sleep(
+      this.#parts.environment.random() * Math.min(5 * this.#reruns, 100),
+      this.#settings.signal,
+    )
     const statements = this.#state.restart(await this.#parts.log.refresh())
     this.#cache = new EncodingCache()
     for (const statement of statements) await runStatement(this.#state, statement, this.#options())
@@ -278,7 +286,9 @@ export class Transaction {
 
   #isEmpty(encoded: Encoded): boolean {
     const changesTerms = this.#terms.protocol !== undefined || this.#terms.metadata !== undefined
-    return encoded.adds.length + encoded.removes.length === 0 && !changesTerms && this.#settings.application === undefined
+    return (
+      encoded.adds.length + encoded.removes.length === 0 && !changesTerms && this.#settings.application === undefined
+    )
   }
 
   #alreadyApplied(snapshot: Snapshot): boolean {
@@ -296,9 +306,7 @@ export class Transaction {
     return this.#result({ version, committed: false, alreadyApplied, metrics: noMetrics, warnings: [] })
   }
 
-  #result(
-    part: Pick<CommitResult, 'version' | 'committed' | 'alreadyApplied' | 'metrics' | 'warnings'>,
-  ): CommitResult {
+  #result(part: Pick<CommitResult, 'version' | 'committed' | 'alreadyApplied' | 'metrics' | 'warnings'>): CommitResult {
     const reconciled = [...this.#reports.values()].sort((a, b) => a.version - b.version)
     return { ...part, attempts: this.#puts, reruns: this.#reruns, reconciled }
   }
@@ -317,7 +325,8 @@ export class Transaction {
 
   /** What a statement staged is memory of the plane: that it cannot be given back must not make a commit look failed. */
   async #releaseAll(): Promise<void> {
-    for (const statement of this.#statements) await this.#quietly('releasing a staged source', () => statement.release())
+    for (const statement of this.#statements)
+      await this.#quietly('releasing a staged source', () => statement.release())
   }
 
   /** Deletes every file this transaction wrote. Only when its commit certainly does not exist. */
@@ -332,7 +341,9 @@ export class Transaction {
     try {
       await work()
     } catch (error) {
-      this.#parts.telemetry.log('warn', `${what} failed: ${error instanceof Error ? error.message : String(error)}`, { txnId: this.#txnId })
+      this.#parts.telemetry.log('warn', `${what} failed: ${error instanceof Error ? error.message : String(error)}`, {
+        txnId: this.#txnId,
+      })
     }
   }
 }

@@ -54,7 +54,12 @@ export async function writeEmissions(
 }
 
 /** Notes the keys of a small file, so that it need not be opened to know that it holds none of another statement's. */
-function listKeys(state: TransactionState, executed: ExecutedStatement, emissions: readonly Emission[], batch: OutputBatch): void {
+function listKeys(
+  state: TransactionState,
+  executed: ExecutedStatement,
+  emissions: readonly Emission[],
+  batch: OutputBatch,
+): void {
   const [file, ...others] = batch.files
   if (file === undefined || others.length > 0 || emissions.length > keyTagRows) return
   const { acts, insertClauses } = executed.footprint
@@ -128,7 +133,12 @@ export async function emissionRelation(
     if (isAct) named.add(acts.file(one.entry))
   })
   const { ordinal, file, position, source, clause } = columns
-  const rows: Relation = { kind: 'rows', columns: emissionColumns, values: [ordinal, file, position, source, clause], rowCount: count }
+  const rows: Relation = {
+    kind: 'rows',
+    columns: emissionColumns,
+    values: [ordinal, file, position, source, clause],
+    rowCount: count,
+  }
   return executed.plan.emit(rows, await namedFiles(state, named))
 }
 

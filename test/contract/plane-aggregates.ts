@@ -24,14 +24,30 @@ export function aggregateContract(plane: () => DataPlane): void {
       { name: 'mean', function: 'avg', value: v, type: double },
     ],
   })
-  const values = rowsOf({ g: string, v: long }, [['a', 1n], ['a', 4n], ['a', 4n], ['a', null], ['b', null], [null, 7n], [null, 8n]])
+  const values = rowsOf({ g: string, v: long }, [
+    ['a', 1n],
+    ['a', 4n],
+    ['a', 4n],
+    ['a', null],
+    ['b', null],
+    [null, 7n],
+    [null, 8n],
+  ])
   const g = { name: 'g', value: col('g', string) }
 
   test('aggregate by group -> NULLs do not count, a NULL key is a group', async () => {
     expect(await readSorted(plane(), aggregate(values, [g]))).toEqual(
-      sorted([['a', 4n, 3n, 2n, 9n, 1n, 4n, 3], ['b', 1n, 0n, 0n, null, null, null, null], [null, 2n, 2n, 2n, 15n, 7n, 8n, 7.5]]),
+      sorted([
+        ['a', 4n, 3n, 2n, 9n, 1n, 4n, 3],
+        ['b', 1n, 0n, 0n, null, null, null, null],
+        [null, 2n, 2n, 2n, 15n, 7n, 8n, 7.5],
+      ]),
     )
-    expect(plane().columnsOf(aggregate(values, [g])).map(({ name }) => name)).toEqual(['g', 'rows', 'n', 'd', 's', 'lo', 'hi', 'mean'])
+    expect(
+      plane()
+        .columnsOf(aggregate(values, [g]))
+        .map(({ name }) => name),
+    ).toEqual(['g', 'rows', 'n', 'd', 's', 'lo', 'hi', 'mean'])
   })
 
   test('aggregate without groups -> one row, also of nothing; with groups of nothing -> none', async () => {
@@ -53,13 +69,21 @@ export function aggregateContract(plane: () => DataPlane): void {
 
   test.each<{ name: string; function: 'sum' | 'min' | 'max' | 'avg'; values: readonly Datum[]; result: Datum }>([
     { name: 'max of doubles: NaN is greatest', function: 'max', values: [1, Number.NaN, null], result: Number.NaN },
-    { name: 'min of doubles: NaN is greatest', function: 'min', values: [Number.NaN, 2, Number.POSITIVE_INFINITY], result: 2 },
+    {
+      name: 'min of doubles: NaN is greatest',
+      function: 'min',
+      values: [Number.NaN, 2, Number.POSITIVE_INFINITY],
+      result: 2,
+    },
     { name: 'sum of doubles', function: 'sum', values: [0.5, 0.25, null], result: 0.75 },
     { name: 'avg of doubles', function: 'avg', values: [1, 2, null], result: 1.5 },
   ])('$name', async (row) => {
     const relation: Relation = {
       kind: 'aggregate',
-      input: rowsOf({ x: double }, row.values.map((value) => [value])),
+      input: rowsOf(
+        { x: double },
+        row.values.map((value) => [value]),
+      ),
       groupBy: [],
       aggregates: [{ name: 'r', function: row.function, value: col('x', double), type: double }],
     }
@@ -78,7 +102,13 @@ export function aggregateContract(plane: () => DataPlane): void {
   })
 
   test('sum of longs past the type -> EXPRESSION_EVALUATION', async () => {
-    const relation = aggregate(rowsOf({ g: string, v: long }, [['a', 2n ** 63n - 1n], ['a', 1n]]), [])
+    const relation = aggregate(
+      rowsOf({ g: string, v: long }, [
+        ['a', 2n ** 63n - 1n],
+        ['a', 1n],
+      ]),
+      [],
+    )
     await expect(read(plane(), relation)).rejects.toMatchObject({ code: 'EXPRESSION_EVALUATION' })
   })
 

@@ -4,13 +4,31 @@ import type { Expr } from '../../src/expr/tree.ts'
 import type { Batch, DataPlane, RowCheck } from '../../src/relation/data-plane.ts'
 import type { Relation } from '../../src/relation/tree.ts'
 import type { PlaneHarness, Row } from './plane-tools.ts'
-import { call, codeOf, col, isNotNull, lit, longs, read, rowsOf, scan, scanColumn, types, write, writeRequest } from './plane-tools.ts'
+import {
+  call,
+  codeOf,
+  col,
+  isNotNull,
+  lit,
+  longs,
+  read,
+  rowsOf,
+  scan,
+  scanColumn,
+  types,
+  write,
+  writeRequest,
+} from './plane-tools.ts'
 
 const { long, string, integer } = types
 const id = scanColumn('t.id', long, { physicalName: 'id' })
 const name = scanColumn('t.name', string, { physicalName: 'name' })
 const columns = [id, name]
-const rows: readonly Row[] = [[1n, 'a'], [2n, null], [-3n, 'c']]
+const rows: readonly Row[] = [
+  [1n, 'a'],
+  [2n, null],
+  [-3n, 'c'],
+]
 
 export function failureContract(harness: PlaneHarness, plane: () => DataPlane): void {
   const invariant = (predicate: Expr): RowCheck => ({ name: 'inv', kind: 'invariant', predicate })
@@ -23,7 +41,12 @@ export function failureContract(harness: PlaneHarness, plane: () => DataPlane): 
       code: 'DELTA_NOT_NULL_CONSTRAINT_VIOLATED',
       details: { column: 'name', row: { id: 2n, name: null } },
     },
-    { name: 'an invariant that is FALSE', checks: [positive], code: 'DELTA_VIOLATE_CONSTRAINT_WITH_VALUES', details: { constraint: 'inv', row: { id: -3n, name: 'c' } } },
+    {
+      name: 'an invariant that is FALSE',
+      checks: [positive],
+      code: 'DELTA_VIOLATE_CONSTRAINT_WITH_VALUES',
+      details: { constraint: 'inv', row: { id: -3n, name: 'c' } },
+    },
     {
       name: 'an invariant that is NULL',
       checks: [invariant(call('<>', [col('t.name', string), lit('zz', string)]))],
@@ -32,7 +55,9 @@ export function failureContract(harness: PlaneHarness, plane: () => DataPlane): 
     },
   ])('a write that breaks $name -> $code, no file', async ({ checks, code, details }) => {
     const directory = await harness.newDirectory()
-    const error: unknown = await write(harness, plane(), columns, rows, { directory, checks }).catch((caught: unknown) => caught)
+    const error: unknown = await write(harness, plane(), columns, rows, { directory, checks }).catch(
+      (caught: unknown) => caught,
+    )
     expect(error).toMatchObject({ code, details })
     expect(await harness.listFiles(directory)).toEqual([])
   })
@@ -49,7 +74,9 @@ export function failureContract(harness: PlaneHarness, plane: () => DataPlane): 
   test('a check on a column that partitions the table -> holds too', async () => {
     const partitioned = [id, { ...name, isPartition: true }]
     const checks: RowCheck[] = [{ name: 'name', kind: 'not-null', predicate: isNotNull(col('t.name', string)) }]
-    expect(await codeOf(write(harness, plane(), partitioned, rows, { checks, order: 'any' }))).toBe('DELTA_NOT_NULL_CONSTRAINT_VIOLATED')
+    expect(await codeOf(write(harness, plane(), partitioned, rows, { checks, order: 'any' }))).toBe(
+      'DELTA_NOT_NULL_CONSTRAINT_VIOLATED',
+    )
   })
 
   test('a missing data file -> DELTA_DATA_FILE_MISSING, from a query and from a write', async () => {
@@ -62,39 +89,65 @@ export function failureContract(harness: PlaneHarness, plane: () => DataPlane): 
   })
 
   const failing: readonly { readonly name: string; readonly value: Expr }[] = [
-    { name: 'division by zero', value: call('/', [lit(1, types.double), call('-', [lit(1, types.double), lit(1, types.double)])]) },
-    { name: 'integer overflow', value: call('+', [lit(2 ** 31 - 1, integer), { kind: 'cast', input: col('t.id', long), type: integer, try: false }]) },
+    {
+      name: 'division by zero',
+      value: call('/', [lit(1, types.double), call('-', [lit(1, types.double), lit(1, types.double)])]),
+    },
+    {
+      name: 'integer overflow',
+      value: call('+', [
+        lit(2 ** 31 - 1, integer),
+        { kind: 'cast', input: col('t.id', long), type: integer, try: false },
+      ]),
+    },
     { name: 'a cast that does not fit', value: { kind: 'cast', input: col('t.name', string), type: long, try: false } },
   ]
-  test.each(failing)('$name on a row -> EXPRESSION_EVALUATION, from a query and from a write, no file', async ({ value }) => {
-    const relation: Relation = {
-      kind: 'project',
-      input: rowsOf({ 't.id': long, 't.name': string }, [[1n, 'abc']]),
-      columns: [{ name: 'x', value }],
-    }
-    expect(await codeOf(read(plane(), relation))).toBe('EXPRESSION_EVALUATION')
-    const directory = await harness.newDirectory()
-    const written = write(harness, plane(), [scanColumn('x', value.type)], relation, { directory })
-    expect(await codeOf(written)).toBe('EXPRESSION_EVALUATION')
-    expect(await harness.listFiles(directory)).toEqual([])
-  })
+  test.each(failing)(
+    '$name on a row -> EXPRESSION_EVALUATION, from a query and from a write, no file',
+    async ({ value }) => {
+      const relation: Relation = {
+        kind: 'project',
+        input: rowsOf({ 't.id': long, 't.name': string }, [[1n, 'abc']]),
+        columns: [{ name: 'x', value }],
+      }
+      expect(await codeOf(read(plane(), relation))).toBe('EXPRESSION_EVALUATION')
+      const directory = await harness.newDirectory()
+      const written = write(harness, plane(), [scanColumn('x', value.type)], relation, { directory })
+      expect(await codeOf(written)).toBe('EXPRESSION_EVALUATION')
+      expect(await harness.listFiles(directory)).toEqual([])
+    },
+  )
 
   test('a cast that may fail -> NULL instead', async () => {
     const value: Expr = { kind: 'cast', input: col('t.name', string), type: long, try: true }
-    const relation: Relation = { kind: 'project', input: rowsOf({ 't.name': string }, [['abc']]), columns: [{ name: 'x', value }] }
+    const relation: Relation = {
+      kind: 'project',
+      input: rowsOf({ 't.name': string }, [['abc']]),
+      columns: [{ name: 'x', value }],
+    }
     expect(await read(plane(), relation)).toEqual([[null]])
   })
 
   test('after an error -> the plane answers as before', async () => {
-    const bad: Relation = { kind: 'project', input: rowsOf({ 't.name': string }, [['abc']]), columns: [{ name: 'x', value: failing[2]?.value ?? longs(1n) }] }
+    const bad: Relation = {
+      kind: 'project',
+      input: rowsOf({ 't.name': string }, [['abc']]),
+      columns: [{ name: 'x', value: failing[2]?.value ?? longs(1n) }],
+    }
     await codeOf(read(plane(), bad))
     expect(await read(plane(), rowsOf({ a: long }, [[1n]]))).toEqual([[1n]])
   })
 
   describe('cancel', () => {
     const many = (): Relation => {
-      const numbers = rowsOf({ n: long }, Array.from({ length: 300 }, (_, place): Row => [BigInt(place)]))
-      const more = rowsOf({ m: long }, Array.from({ length: 300 }, (_, place): Row => [BigInt(place)]))
+      const numbers = rowsOf(
+        { n: long },
+        Array.from({ length: 300 }, (_, place): Row => [BigInt(place)]),
+      )
+      const more = rowsOf(
+        { m: long },
+        Array.from({ length: 300 }, (_, place): Row => [BigInt(place)]),
+      )
       return { kind: 'join', join: 'inner', left: numbers, right: more, on: lit(true, types.boolean) }
     }
 
@@ -131,7 +184,9 @@ export function failureContract(harness: PlaneHarness, plane: () => DataPlane): 
         }
       })()
       const schema = { kind: 'struct' as const, fields: [{ name: 'n', type: long, nullable: true, metadata: {} }] }
-      expect(await codeOf(plane().stage({ kind: 'batches', schema, batches }, { signal: controller.signal }))).toBe('CANCELLED')
+      expect(await codeOf(plane().stage({ kind: 'batches', schema, batches }, { signal: controller.signal }))).toBe(
+        'CANCELLED',
+      )
     })
 
     test('a write aborted under way -> CANCELLED and no file, or done and whole', async () => {

@@ -4,7 +4,20 @@ import type { Datum } from '../../src/protocol/datum.ts'
 import type { DataType } from '../../src/protocol/types.ts'
 import type { DataPlane } from '../../src/relation/data-plane.ts'
 import type { PlaneHarness, Row } from './plane-tools.ts'
-import { col, dec, decimal, equal, lit, read, readSorted, scan, scanColumn, sorted, types, write } from './plane-tools.ts'
+import {
+  col,
+  dec,
+  decimal,
+  equal,
+  lit,
+  read,
+  readSorted,
+  scan,
+  scanColumn,
+  sorted,
+  types,
+  write,
+} from './plane-tools.ts'
 
 const { long, string, integer, double } = types
 const id = scanColumn('t.id', long, { physicalName: 'id' })
@@ -14,7 +27,12 @@ export function partitionContract(harness: PlaneHarness, plane: () => DataPlane)
 
   test.each<{ name: string; type: DataType; value: Datum; text: string | null }>([
     { name: 'string', type: string, value: 'plain', text: 'plain' },
-    { name: 'string with all that a path must escape', type: string, value: 'a b/c%d=e:f?g#h"i\'j\\k*l[m]n{o}p^q+r&s', text: 'a b/c%d=e:f?g#h"i\'j\\k*l[m]n{o}p^q+r&s' },
+    {
+      name: 'string with all that a path must escape',
+      type: string,
+      value: 'a b/c%d=e:f?g#h"i\'j\\k*l[m]n{o}p^q+r&s',
+      text: 'a b/c%d=e:f?g#h"i\'j\\k*l[m]n{o}p^q+r&s',
+    },
     { name: 'string already percent-encoded', type: string, value: '%20%2F', text: '%20%2F' },
     { name: 'string beyond ASCII', type: string, value: 'Ünïcode 漢字 \u{1f600}', text: 'Ünïcode 漢字 \u{1f600}' },
     { name: 'string of dots', type: string, value: '..', text: '..' },
@@ -24,12 +42,30 @@ export function partitionContract(harness: PlaneHarness, plane: () => DataPlane)
     { name: 'integer', type: integer, value: 42, text: '42' },
     { name: 'boolean', type: types.boolean, value: true, text: 'true' },
     { name: 'date', type: types.date, value: 19_000, text: '2022-01-08' },
-    { name: 'decimal', type: decimal(38, 10), value: dec(12_345_678_901_234_567_890n, 10), text: '1234567890.1234567890' },
+    {
+      name: 'decimal',
+      type: decimal(38, 10),
+      value: dec(12_345_678_901_234_567_890n, 10),
+      text: '1234567890.1234567890',
+    },
     { name: 'double', type: double, value: 0.1, text: '0.1' },
   ])('partition by $name -> the text of the log, and the value back', async ({ type, value, text }) => {
-    const written = await write(harness, plane(), [id, partition(type)], [[1n, value], [2n, value]])
+    const written = await write(
+      harness,
+      plane(),
+      [id, partition(type)],
+      [
+        [1n, value],
+        [2n, value],
+      ],
+    )
     expect(written.files.map((file) => file.partitionValues)).toEqual([{ p: text }])
-    expect(await readSorted(plane(), scan(written))).toEqual(sorted([[1n, value], [2n, value]]))
+    expect(await readSorted(plane(), scan(written))).toEqual(
+      sorted([
+        [1n, value],
+        [2n, value],
+      ]),
+    )
   })
 
   test.each<{ name: string; type: DataType; value: Datum }>([
@@ -44,14 +80,32 @@ export function partitionContract(harness: PlaneHarness, plane: () => DataPlane)
   })
 
   test('an empty string -> NULL, in one file with NULL', async () => {
-    const written = await write(harness, plane(), [id, partition(string)], [[1n, ''], [2n, null]], { order: 'any' })
+    const written = await write(
+      harness,
+      plane(),
+      [id, partition(string)],
+      [
+        [1n, ''],
+        [2n, null],
+      ],
+      { order: 'any' },
+    )
     expect(written.files.map((file) => file.partitionValues)).toEqual([{ p: null }])
-    expect(await readSorted(plane(), scan(written))).toEqual(sorted([[1n, null], [2n, null]]))
+    expect(await readSorted(plane(), scan(written))).toEqual(
+      sorted([
+        [1n, null],
+        [2n, null],
+      ]),
+    )
   })
 
   test('several partitions by two columns -> a file each, whose rows have its values', async () => {
     const q = scanColumn('t.q', long, { physicalName: 'q', isPartition: true })
-    const rows = Array.from({ length: 40 }, (_, place): Row => [BigInt(place), ['x', 'y z', null][place % 3] ?? null, BigInt(place % 2)])
+    const rows = Array.from({ length: 40 }, (_, place): Row => [
+      BigInt(place),
+      ['x', 'y z', null][place % 3] ?? null,
+      BigInt(place % 2),
+    ])
     const written = await write(harness, plane(), [id, partition(string), q], rows, { order: 'any' })
     expect(written.files).toHaveLength(6)
     expect(await readSorted(plane(), scan(written))).toEqual(sorted(rows))
@@ -68,11 +122,23 @@ export function partitionContract(harness: PlaneHarness, plane: () => DataPlane)
     expect(await read(plane(), scan(written, { columns: [id, stored] }))).toEqual([[1n, null]])
     const plain = await write(harness, plane(), [id, stored], [[1n, 'in the file']])
     const files = plain.files.map((file) => ({ ...file, partitionValues: { p: 'in the log' } }))
-    expect(await read(plane(), scan({ ...plain, files }, { columns: [id, partition(string)] }))).toEqual([[1n, 'in the log']])
+    expect(await read(plane(), scan({ ...plain, files }, { columns: [id, partition(string)] }))).toEqual([
+      [1n, 'in the log'],
+    ])
   })
 
   test('a filter on a partition column -> its rows', async () => {
-    const written = await write(harness, plane(), [id, partition(string)], [[1n, 'x'], [2n, 'y'], [3n, null]], { order: 'any' })
+    const written = await write(
+      harness,
+      plane(),
+      [id, partition(string)],
+      [
+        [1n, 'x'],
+        [2n, 'y'],
+        [3n, null],
+      ],
+      { order: 'any' },
+    )
     const where = equal(col('t.p', string), lit('y', string))
     expect(await read(plane(), { kind: 'filter', input: scan(written), where })).toEqual([[2n, 'y']])
   })

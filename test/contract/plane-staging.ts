@@ -20,7 +20,10 @@ const batch = (...columns: readonly (readonly Datum[])[]): Batch => ({ rowCount:
 const of = (rows: StagedRows): Relation => ({
   kind: 'staged',
   rows,
-  columns: [{ name: 's.name', from: 'na me', type: string }, { name: 's.id', from: 'id', type: long }],
+  columns: [
+    { name: 's.name', from: 'na me', type: string },
+    { name: 's.id', from: 'id', type: long },
+  ],
   rowNumber: 's.#',
 })
 
@@ -38,14 +41,23 @@ export function stagingContract(plane: () => DataPlane): void {
   ])('staging $name -> its rows, renamed and numbered from 0', async ({ batches }) => {
     const staged = await plane().stage({ kind: 'batches', schema, batches })
     expect(staged.rowCount).toBe(3)
-    expect(staged.columns).toEqual([{ name: 'id', type: long }, { name: 'na me', type: string }])
+    expect(staged.columns).toEqual([
+      { name: 'id', type: long },
+      { name: 'na me', type: string },
+    ])
     expect(plane().columnsOf(of(staged))).toEqual([
       { name: 's.name', type: string },
       { name: 's.id', type: long },
       { name: 's.#', type: types.integer },
     ])
     const rows = await readSorted(plane(), of(staged))
-    expect(rows).toEqual(sorted([['x', 5n, 0], ['y', null, 1], [null, 7n, 2]]))
+    expect(rows).toEqual(
+      sorted([
+        ['x', 5n, 0],
+        ['y', null, 1],
+        [null, 7n, 2],
+      ]),
+    )
     expect(await readSorted(plane(), of(staged))).toEqual(rows)
     await staged.release()
   })
@@ -54,8 +66,16 @@ export function stagingContract(plane: () => DataPlane): void {
     const count = 5000
     const ids = BigInt64Array.from({ length: count }, (_, place) => BigInt(place * 2))
     const names = Array.from({ length: count }, (_, place) => `n${place}`)
-    const staged = await plane().stage({ kind: 'batches', schema, batches: [{ rowCount: count, columns: [ids, names] }] })
-    const filtered: Relation = { kind: 'filter', input: of(staged), where: equal(call('%', [col('s.id', long), longs(1000n)]), longs(0n)) }
+    const staged = await plane().stage({
+      kind: 'batches',
+      schema,
+      batches: [{ rowCount: count, columns: [ids, names] }],
+    })
+    const filtered: Relation = {
+      kind: 'filter',
+      input: of(staged),
+      where: equal(call('%', [col('s.id', long), longs(1000n)]), longs(0n)),
+    }
     const relation: Relation = {
       kind: 'join',
       join: 'inner',
@@ -63,7 +83,12 @@ export function stagingContract(plane: () => DataPlane): void {
       right: rowsOf({ 't.id': long }, [[2000n], [2001n], [9000n]]),
       on: equal(col('s.id', long), col('t.id', long)),
     }
-    expect(await readSorted(plane(), relation)).toEqual(sorted([['n1000', 2000n, 1000, 2000n], ['n4500', 9000n, 4500, 9000n]]))
+    expect(await readSorted(plane(), relation)).toEqual(
+      sorted([
+        ['n1000', 2000n, 1000, 2000n],
+        ['n4500', 9000n, 4500, 9000n],
+      ]),
+    )
     await staged.release()
   })
 
@@ -76,11 +101,19 @@ export function stagingContract(plane: () => DataPlane): void {
   })
 
   test('staging a relation -> its rows as they were then', async () => {
-    const relation = rowsOf({ id: long, 'na me': string }, [[1n, 'a'], [2n, null]])
+    const relation = rowsOf({ id: long, 'na me': string }, [
+      [1n, 'a'],
+      [2n, null],
+    ])
     const staged = await plane().stage({ kind: 'relation', relation })
     expect(staged.rowCount).toBe(2)
     const rows = (await readSorted(plane(), of(staged))).map((row) => row.slice(0, 2))
-    expect(rows).toEqual(sorted([['a', 1n], [null, 2n]]))
+    expect(rows).toEqual(
+      sorted([
+        ['a', 1n],
+        [null, 2n],
+      ]),
+    )
     await staged.release()
   })
 

@@ -5,7 +5,23 @@ import type { Datum } from '../../src/protocol/datum.ts'
 import type { DataType } from '../../src/protocol/types.ts'
 import type { DataPlane } from '../../src/relation/data-plane.ts'
 import type { PlaneHarness, Row } from './plane-tools.ts'
-import { array, call, col, dec, decimal, isNotNull, longs, map, readSorted, scan, scanColumn, sorted, struct, types, write } from './plane-tools.ts'
+import {
+  array,
+  call,
+  col,
+  dec,
+  decimal,
+  isNotNull,
+  longs,
+  map,
+  readSorted,
+  scan,
+  scanColumn,
+  sorted,
+  struct,
+  types,
+  write,
+} from './plane-tools.ts'
 
 const { long, string, integer, double } = types
 const id = scanColumn('t.id', long, { physicalName: 'id' })
@@ -17,14 +33,29 @@ export function statisticsContract(harness: PlaneHarness, plane: () => DataPlane
     { name: 'integer', type: integer, values: [5, null, -1], bounded: true },
     { name: 'byte', type: types.byte, values: [5, -128, 127], bounded: true },
     { name: 'double', type: double, values: [0.1, null, -1e300], bounded: true },
-    { name: 'double with infinities', type: double, values: [Number.POSITIVE_INFINITY, 1, Number.NEGATIVE_INFINITY], bounded: 'maybe' },
+    {
+      name: 'double with infinities',
+      type: double,
+      values: [Number.POSITIVE_INFINITY, 1, Number.NEGATIVE_INFINITY],
+      bounded: 'maybe',
+    },
     { name: 'double with NaN', type: double, values: [1, Number.NaN, 2], bounded: false },
     { name: 'float with NaN', type: types.float, values: [1, Number.NaN, 2], bounded: false },
     { name: 'double -0.0 and 0.0', type: double, values: [0, -0], bounded: true },
     { name: 'decimal', type: decimal(38, 10), values: [dec(10n ** 38n - 1n, 10), dec(-1n, 10)], bounded: true },
-    { name: 'decimal(18,4)', type: decimal(18, 4), values: [dec(123_456_789_012_345_678n, 4), dec(-1n, 4)], bounded: true },
+    {
+      name: 'decimal(18,4)',
+      type: decimal(18, 4),
+      values: [dec(123_456_789_012_345_678n, 4), dec(-1n, 4)],
+      bounded: true,
+    },
     { name: 'string', type: string, values: ['b', null, 'a', 'ü', '\u{1f600}', ''], bounded: true },
-    { name: 'long strings', type: string, values: ['x'.repeat(1000), 'a'.repeat(999), '\u{10ffff}'.repeat(300)], bounded: 'maybe' },
+    {
+      name: 'long strings',
+      type: string,
+      values: ['x'.repeat(1000), 'a'.repeat(999), '\u{10ffff}'.repeat(300)],
+      bounded: 'maybe',
+    },
     { name: 'strings with quotes', type: string, values: ['"', "'", 'a"b', '\n'], bounded: true },
     { name: 'date', type: types.date, values: [0, -719_162, 2_932_896], bounded: true },
     { name: 'timestamp', type: types.timestamp, values: [1n, -1n, 1_700_000_000_123_456n], bounded: true },
@@ -37,7 +68,13 @@ export function statisticsContract(harness: PlaneHarness, plane: () => DataPlane
   ])('statistics of $name -> bounds hold every value, NULLs are counted', async ({ type, values, bounded }) => {
     const physicalName = 'v.1 "q"'
     const column = scanColumn('t.v', type, { physicalName })
-    const written = await write(harness, plane(), [column], values.map((value) => [value]), { statistics: [physicalName] })
+    const written = await write(
+      harness,
+      plane(),
+      [column],
+      values.map((value) => [value]),
+      { statistics: [physicalName] },
+    )
     const [file] = written.files
     const found = file?.statistics.columns.get(physicalName)
     expect(file?.statistics.numRecords).toBe(values.length)
@@ -72,9 +109,16 @@ export function statisticsContract(harness: PlaneHarness, plane: () => DataPlane
 
   test('statistics of several files -> each of its own rows', async () => {
     const partition = scanColumn('t.p', string, { physicalName: 'p', isPartition: true })
-    const rows: Row[] = [[1n, 'x'], [2n, 'x'], [10n, 'y'], [null, 'y']]
+    const rows: Row[] = [
+      [1n, 'x'],
+      [2n, 'x'],
+      [10n, 'y'],
+      [null, 'y'],
+    ]
     const { files } = await write(harness, plane(), [id, partition], rows, { statistics: ['id'], order: 'any' })
-    const byPartition = Object.fromEntries(files.map((file) => [file.partitionValues['p'], file.statistics.columns.get('id')]))
+    const byPartition = Object.fromEntries(
+      files.map((file) => [file.partitionValues['p'], file.statistics.columns.get('id')]),
+    )
     expect(byPartition).toEqual({ x: { min: 1n, max: 2n, nullCount: 0 }, y: { min: 10n, max: 10n, nullCount: 1 } })
   })
 

@@ -162,7 +162,12 @@ export function scan(written: Written, options: ScanOptions = {}): Relation {
   }
 }
 
-export function scanFile(directory: string, file: WrittenFile, id: number, deleted: RowPositions | undefined): ScanFile {
+export function scanFile(
+  directory: string,
+  file: WrittenFile,
+  id: number,
+  deleted: RowPositions | undefined,
+): ScanFile {
   return {
     id,
     location: `${directory}/${file.path}`,

@@ -33,20 +33,51 @@ const valueCases: readonly ValueCase[] = [
   {
     name: 'double',
     type: types.double,
-    values: [0.1, 0, -0, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.MAX_VALUE, 5e-324, 1 / 3],
+    values: [
+      0.1,
+      0,
+      -0,
+      Number.NaN,
+      Number.POSITIVE_INFINITY,
+      Number.NEGATIVE_INFINITY,
+      Number.MAX_VALUE,
+      5e-324,
+      1 / 3,
+    ],
   },
   { name: 'decimal(5,2)', type: decimal(5, 2), values: [dec(0n, 2), dec(99_999n, 2), dec(-1n, 2)] },
   { name: 'decimal(18,0)', type: decimal(18, 0), values: [dec(10n ** 18n - 1n, 0), dec(-(10n ** 18n) + 1n, 0)] },
-  { name: 'decimal(38,10)', type: decimal(38, 10), values: [dec(10n ** 38n - 1n, 10), dec(-(10n ** 38n) + 1n, 10), dec(1n, 10)] },
+  {
+    name: 'decimal(38,10)',
+    type: decimal(38, 10),
+    values: [dec(10n ** 38n - 1n, 10), dec(-(10n ** 38n) + 1n, 10), dec(1n, 10)],
+  },
   { name: 'decimal(38,38)', type: decimal(38, 38), values: [dec(10n ** 38n - 1n, 38), dec(-1n, 38)] },
   { name: 'decimal(38,0)', type: decimal(38, 0), values: [dec(2n ** 64n, 0), dec(-(2n ** 64n), 0), dec(0n, 0)] },
   {
     name: 'string',
     type: types.string,
-    values: ['', ' ', "it's", '"quoted"', 'back\\slash', 'line\nbreak\ttab', 'ünïcode 漢字', '\u{1f600}', '\ufeffbom', '%_$1?:x', "'; --", 'x'.repeat(300)],
+    values: [
+      '',
+      ' ',
+      "it's",
+      '"quoted"',
+      'back\\slash',
+      'line\nbreak\ttab',
+      'ünïcode 漢字',
+      '\u{1f600}',
+      '\ufeffbom',
+      '%_$1?:x',
+      "'; --",
+      'x'.repeat(300),
+    ],
   },
   { name: 'string with a NUL character', type: types.string, values: ['a\u0000b', '\u0000'] },
-  { name: 'binary', type: types.binary, values: [bytes(), bytes(0), bytes(255, 0, 128), bytes(...Array.from({ length: 256 }, (_, byte) => byte))] },
+  {
+    name: 'binary',
+    type: types.binary,
+    values: [bytes(), bytes(0), bytes(255, 0, 128), bytes(...Array.from({ length: 256 }, (_, byte) => byte))],
+  },
   { name: 'date', type: types.date, values: [0, -1, -719_162, 2_932_896, 19_000] },
   { name: 'timestamp', type: types.timestamp, values: instants },
   { name: 'timestamp_ntz', type: types.timestampNtz, values: instants },
@@ -61,17 +92,48 @@ const valueCases: readonly ValueCase[] = [
   },
   { name: 'array', type: array(types.long), values: [[], [1n, null, 2n ** 60n], [null]] },
   { name: 'array of arrays', type: array(array(types.string)), values: [[], [[]], [['a', null], null, ['"', "'"]]] },
-  { name: 'array of structs', type: array(struct({ t: types.timestamp, b: types.binary })), values: [[[1n, bytes(1)], null, [null, null]], []] },
-  { name: 'array of decimals and dates', type: array(struct({ d: types.date, x: decimal(20, 4) })), values: [[[-1, dec(-12_345n, 4)]]] },
-  { name: 'map', type: map(types.string, types.long), values: [[], [['a', 1n], ['b', null]], [['', 0n]]] },
-  { name: 'map of structs', type: map(types.integer, struct({ x: array(types.double) })), values: [[[1, [[1.5, null]]], [2, null]]] },
+  {
+    name: 'array of structs',
+    type: array(struct({ t: types.timestamp, b: types.binary })),
+    values: [[[1n, bytes(1)], null, [null, null]], []],
+  },
+  {
+    name: 'array of decimals and dates',
+    type: array(struct({ d: types.date, x: decimal(20, 4) })),
+    values: [[[-1, dec(-12_345n, 4)]]],
+  },
+  {
+    name: 'map',
+    type: map(types.string, types.long),
+    values: [
+      [],
+      [
+        ['a', 1n],
+        ['b', null],
+      ],
+      [['', 0n]],
+    ],
+  },
+  {
+    name: 'map of structs',
+    type: map(types.integer, struct({ x: array(types.double) })),
+    values: [
+      [
+        [1, [[1.5, null]]],
+        [2, null],
+      ],
+    ],
+  },
 ]
 
 export function valueContract(harness: PlaneHarness, plane: () => DataPlane): void {
   describe.each(valueCases)('$name', ({ type, values }) => {
     const withNull: readonly Datum[] = [...values.slice(0, 1), null, ...values.slice(1)]
     const numbered = (items: readonly Datum[]): Relation =>
-      rowsOf({ n: types.integer, v: type }, items.map((value, place) => [place, value]))
+      rowsOf(
+        { n: types.integer, v: type },
+        items.map((value, place) => [place, value]),
+      )
     const shown = async (relation: Relation) => {
       const rows = await read(plane(), relation)
       return rows.toSorted((a, b) => Number(a[0]) - Number(b[0])).map((row) => show(row[1] ?? null))
@@ -93,11 +155,22 @@ export function valueContract(harness: PlaneHarness, plane: () => DataPlane): vo
         kind: 'struct' as const,
         fields: [{ name: 'v', type, nullable: true, metadata: {} }],
       }
-      const staged = await plane().stage({ kind: 'batches', schema, batches: [{ rowCount: items.length, columns: [items] }] })
-      const relation: Relation = { kind: 'staged', rows: staged, columns: [{ name: 'v', from: 'v', type }], rowNumber: 'n' }
+      const staged = await plane().stage({
+        kind: 'batches',
+        schema,
+        batches: [{ rowCount: items.length, columns: [items] }],
+      })
+      const relation: Relation = {
+        kind: 'staged',
+        rows: staged,
+        columns: [{ name: 'v', from: 'v', type }],
+        rowNumber: 'n',
+      }
       const rows = await read(plane(), relation)
       await staged.release()
-      expect(rows.toSorted((a, b) => Number(a[1]) - Number(b[1])).map((row) => show(row[0] ?? null))).toEqual(items.map(show))
+      expect(rows.toSorted((a, b) => Number(a[1]) - Number(b[1])).map((row) => show(row[0] ?? null))).toEqual(
+        items.map(show),
+      )
     })
 
     test.each([

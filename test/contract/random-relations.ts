@@ -50,7 +50,10 @@ export class RelationMaker {
   }
 
   #table(): Shape {
-    const columns = Array.from({ length: this.#random.integer(1, 3) }, () => ({ name: this.#name(), type: this.#random.pick(kinds) }))
+    const columns = Array.from({ length: this.#random.integer(1, 3) }, () => ({
+      name: this.#name(),
+      type: this.#random.pick(kinds),
+    }))
     const rows = Array.from({ length: this.#random.integer(0, 8) }, () => columns.map(({ type }) => this.#value(type)))
     return { relation: rowsOf(Object.fromEntries(columns.map(({ name, type }) => [name, type])), rows), columns }
   }
@@ -79,7 +82,10 @@ export class RelationMaker {
   }
 
   #project({ relation, columns }: Shape): Shape {
-    const values = Array.from({ length: this.#random.integer(1, 3) }, () => ({ name: this.#name(), value: this.#scalar(columns) }))
+    const values = Array.from({ length: this.#random.integer(1, 3) }, () => ({
+      name: this.#name(),
+      value: this.#scalar(columns),
+    }))
     return {
       relation: { kind: 'project', input: relation, columns: values },
       columns: values.map(({ name, value }) => ({ name, type: value.type })),
@@ -134,7 +140,10 @@ export class RelationMaker {
   /** Sorted by every column, so that which rows are the first is no accident. */
   #first({ relation, columns }: Shape): Shape {
     const by = columns.map(({ name, type }) => ({ value: col(name, type), descending: this.#random.chance(0.5) }))
-    return { relation: { kind: 'limit', input: { kind: 'sort', input: relation, by }, rows: this.#random.integer(0, 5) }, columns }
+    return {
+      relation: { kind: 'limit', input: { kind: 'sort', input: relation, by }, rows: this.#random.integer(0, 5) },
+      columns,
+    }
   }
 
   #condition(columns: readonly RelationColumn[], depth: number): Expr {

@@ -58,7 +58,8 @@ describe('live files and rows, from the log alone', () => {
   test('the list is whole', () => {
     expect(tables.length).toBeGreaterThan(200)
     const names = new Set(tables.map(({ table }) => table))
-    for (const table of [...Object.keys(refused), ...Object.keys(corrected), ...withoutStatistics]) expect(names).toContain(table)
+    for (const table of [...Object.keys(refused), ...Object.keys(corrected), ...withoutStatistics])
+      expect(names).toContain(table)
   })
 
   test.each(tables.filter(({ table }) => refused[table] === undefined))(
@@ -76,7 +77,9 @@ describe('live files and rows, from the log alone', () => {
   )
 
   test.each(Object.entries(refused))('%s -> refused by name: %s', async (table, feature) => {
-    const failed: unknown = await goldenLog(table).refresh().then(undefined, (error: unknown) => error)
+    const failed: unknown = await goldenLog(table)
+      .refresh()
+      .then(undefined, (error: unknown) => error)
     expect(failed).toMatchObject({ code: 'DELTA_UNSUPPORTED_FEATURES_FOR_READ' })
     expect(String(failed)).toContain(feature)
   })

@@ -26,10 +26,17 @@ describe('tables that must be refused', () => {
     ['a gap', `${tables}/versions-not-contiguous`, 'DELTA_LOG_GAP', 'version 1'],
     ['a gap, in the other collection', `${kernel}/versions-not-contiguous/delta`, 'DELTA_LOG_GAP', 'version 1'],
     ['no log folder', `${tables}/no-delta-log-folder`, 'DELTA_TABLE_NOT_FOUND', 'no Delta table'],
-    ['a malformed checksum file and nothing else', 'delta-kernel-rs/crc-malformed', 'DELTA_TABLE_NOT_FOUND', 'no Delta table'],
+    [
+      'a malformed checksum file and nothing else',
+      'delta-kernel-rs/crc-malformed',
+      'DELTA_TABLE_NOT_FOUND',
+      'no Delta table',
+    ],
     ['an unknown feature', 'delta-rs/simple_table_features', 'DELTA_UNSUPPORTED_FEATURES_FOR_READ', 'blahabl'],
   ])('%s -> typed error that names it', async (_what, table, code, text) => {
-    const failed: unknown = await goldenLog(table).refresh().then(undefined, (error: unknown) => error)
+    const failed: unknown = await goldenLog(table)
+      .refresh()
+      .then(undefined, (error: unknown) => error)
     expect(failed).toMatchObject({ code })
     expect(String(failed)).toContain(text)
   })
@@ -113,7 +120,11 @@ describe('newest wins', () => {
   test('log-replay-latest-metadata-protocol -> last schema, last protocol with its features', async () => {
     const { schema, protocol } = await goldenLog(`${tables}/log-replay-latest-metadata-protocol`).refresh()
     expect(schema.fields.map((field) => field.name)).toEqual(['col1', 'col2'])
-    expect(protocol).toMatchObject({ minReaderVersion: 3, minWriterVersion: 7, writerFeatures: ['appendOnly', 'invariants'] })
+    expect(protocol).toMatchObject({
+      minReaderVersion: 3,
+      minWriterVersion: 7,
+      writerFeatures: ['appendOnly', 'invariants'],
+    })
   })
 
   test('deltalog-getChanges -> the application transaction is known, others are not', async () => {
@@ -142,7 +153,10 @@ describe('time travel by version', () => {
     ['beyond the newest', 'delta-rs/simple_table', 5, { earliest: 0, latest: 4 }],
     ['before what the checkpoint covers', 'delta-rs/checkpoints_vacuumed', 2, { earliest: 5, latest: 12 }],
   ])('%s -> not found, with the range there is', async (_what, table, version, details) => {
-    await expect(goldenLog(table).snapshot({ version })).rejects.toMatchObject({ code: 'DELTA_VERSION_NOT_FOUND', details })
+    await expect(goldenLog(table).snapshot({ version })).rejects.toMatchObject({
+      code: 'DELTA_VERSION_NOT_FOUND',
+      details,
+    })
   })
 
   test('only-checkpoint-files -> every version opens', async () => {
@@ -172,7 +186,9 @@ describe('statistics at the edge', () => {
     const offsets = [...snapshot.files].filter((file) => file.stats?.includes('-08:00'))
     expect(offsets.length).toBeGreaterThan(0)
     for (const file of offsets) {
-      const bounds = [...parseStatistics(file.stats, snapshot.columns).columns.values()].filter((each) => each.min !== undefined)
+      const bounds = [...parseStatistics(file.stats, snapshot.columns).columns.values()].filter(
+        (each) => each.min !== undefined,
+      )
       expect(bounds.some((each) => typeof each.min === 'bigint')).toBe(true)
     }
   })
@@ -184,13 +200,16 @@ describe('statistics at the edge', () => {
     expect(values.some((value) => value !== null)).toBe(true)
   })
 
-  test.each(['1', '2'])('struct statistics only: DAT and delta-rs tables of that kind (%s) -> rows are known', async (which) => {
-    const table = which === '1' ? 'dat-v0.0.2/stats_as_struct/delta' : 'delta-rs/delta-1.2.1-only-struct-stats'
-    const snapshot = await goldenLog(table).refresh()
-    for (const file of snapshot.files) {
-      expect(parseStatistics(file.stats, snapshot.columns).numRecords).toBeGreaterThan(0)
-    }
-  })
+  test.each(['1', '2'])(
+    'struct statistics only: DAT and delta-rs tables of that kind (%s) -> rows are known',
+    async (which) => {
+      const table = which === '1' ? 'dat-v0.0.2/stats_as_struct/delta' : 'delta-rs/delta-1.2.1-only-struct-stats'
+      const snapshot = await goldenLog(table).refresh()
+      for (const file of snapshot.files) {
+        expect(parseStatistics(file.stats, snapshot.columns).numRecords).toBeGreaterThan(0)
+      }
+    },
+  )
 })
 
 test('table_with_edge_timestamps -> INT96 of the year 9999 does not wrap', async () => {

@@ -41,7 +41,11 @@ const shown = (value: unknown): unknown => {
   if (typeof value === 'bigint') return `${value}n`
   if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value)
   if (value instanceof Uint8Array) return `x${[...value].join(' ')}`
-  if (value instanceof Map) return [...value].map(shown).map((entry) => JSON.stringify(entry)).sort()
+  if (value instanceof Map)
+    return [...value]
+      .map(shown)
+      .map((entry) => JSON.stringify(entry))
+      .sort()
   if (Array.isArray(value)) return value.map(shown)
   if (typeof value === 'object' && value !== null && !('micros' in value)) {
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shown(inner)]))
@@ -82,7 +86,10 @@ async function expectedRows(folder: string, path: string, version?: number): Pro
 
 function parquetFiles(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.parquet') && !name.split('/').some((part) => part.startsWith('.') || part.startsWith('_')))
+    .filter(
+      (name) =>
+        name.endsWith('.parquet') && !name.split('/').some((part) => part.startsWith('.') || part.startsWith('_')),
+    )
     .map((name) => join(folder, name))
 }
 
@@ -107,20 +114,33 @@ describe.skipIf(root === undefined)('DAT tables', () => {
 })
 
 describe.skipIf(root === undefined)('kernel golden tables', () => {
-  const cases = folders('delta-kernel-rs-golden').filter((name) => existsSync(join(root ?? '', 'delta-kernel-rs-golden', name, 'expected')))
-  test.each(cases)('%s -> the rows Spark gives, or a refusal by name', async (name) => {
-    const folder = join(root ?? '', 'delta-kernel-rs-golden', name)
-    const path = join(folder, 'delta')
-    const code = refused[name]
-    const zone = zoned[name]
-    if (zone !== undefined) {
-      const drop = (lines: string[]) => lines.map((text) => ({ ...JSON.parse(text), [zone.column]: undefined })).map((row) => JSON.stringify(row)).sort()
-      const rows = await tableRows(path)
-      expect(drop(rows)).toEqual(drop(await expectedRows(join(folder, 'expected'), path)))
-      expect(rows.map((text) => (JSON.parse(text) as Record<string, unknown>)[zone.column]).sort()).toEqual([...zone.utc].sort())
-    } else if (code === undefined) expect(await tableRows(path)).toEqual(await expectedRows(join(folder, 'expected'), path))
-    else await expect(tableRows(path)).rejects.toMatchObject({ code })
-  }, 60_000)
+  const cases = folders('delta-kernel-rs-golden').filter((name) =>
+    existsSync(join(root ?? '', 'delta-kernel-rs-golden', name, 'expected')),
+  )
+  test.each(cases)(
+    '%s -> the rows Spark gives, or a refusal by name',
+    async (name) => {
+      const folder = join(root ?? '', 'delta-kernel-rs-golden', name)
+      const path = join(folder, 'delta')
+      const code = refused[name]
+      const zone = zoned[name]
+      if (zone !== undefined) {
+        const drop = (lines: string[]) =>
+          lines
+            .map((text) => ({ ...JSON.parse(text), [zone.column]: undefined }))
+            .map((row) => JSON.stringify(row))
+            .sort()
+        const rows = await tableRows(path)
+        expect(drop(rows)).toEqual(drop(await expectedRows(join(folder, 'expected'), path)))
+        expect(rows.map((text) => (JSON.parse(text) as Record<string, unknown>)[zone.column]).sort()).toEqual(
+          [...zone.utc].sort(),
+        )
+      } else if (code === undefined)
+        expect(await tableRows(path)).toEqual(await expectedRows(join(folder, 'expected'), path))
+      else await expect(tableRows(path)).rejects.toMatchObject({ code })
+    },
+    60_000,
+  )
   test('all of them are here', () => {
     expect(cases.length).toBeGreaterThanOrEqual(71)
   })

@@ -4,8 +4,23 @@ import { hyparquetReader } from '../parquet/hyparquet-reader.ts'
 import { duckdbCheckpointWriter } from './duckdb-checkpoint-writer.ts'
 
 const rows = [
-  { protocol: { minReaderVersion: 3, minWriterVersion: 7, readerFeatures: ['deletionVectors'], writerFeatures: ['deletionVectors'] } },
-  { metaData: { id: 'x', format: { provider: 'parquet', options: {} }, schemaString: '{"a":"\\"é"}', partitionColumns: [], configuration: { k: 'v' } } },
+  {
+    protocol: {
+      minReaderVersion: 3,
+      minWriterVersion: 7,
+      readerFeatures: ['deletionVectors'],
+      writerFeatures: ['deletionVectors'],
+    },
+  },
+  {
+    metaData: {
+      id: 'x',
+      format: { provider: 'parquet', options: {} },
+      schemaString: '{"a":"\\"é"}',
+      partitionColumns: [],
+      configuration: { k: 'v' },
+    },
+  },
   { txn: { appId: 'app', version: 9_007_199_254_740_993n } },
   {
     add: {
@@ -22,13 +37,14 @@ const rows = [
   { remove: { path: 'gone', deletionTimestamp: 5, dataChange: false, partitionValues: {} } },
 ]
 
-test.each([{ stats: true, v2: false }, { stats: false, v2: false }, { stats: true, v2: true }])(
-  'a checkpoint with %o -> reads as the one encoded in JavaScript',
-  async (columns) => {
-    const reader = hyparquetReader()
-    const ours = await reader.readRows(await duckdbCheckpointWriter().write(rows, columns))
-    const plain = await reader.readRows(await hyparquetCheckpointWriter().write(rows, columns))
-    expect(ours).toEqual(plain)
-    expect(ours).toHaveLength(rows.length)
-  },
-)
+test.each([
+  { stats: true, v2: false },
+  { stats: false, v2: false },
+  { stats: true, v2: true },
+])('a checkpoint with %o -> reads as the one encoded in JavaScript', async (columns) => {
+  const reader = hyparquetReader()
+  const ours = await reader.readRows(await duckdbCheckpointWriter().write(rows, columns))
+  const plain = await reader.readRows(await hyparquetCheckpointWriter().write(rows, columns))
+  expect(ours).toEqual(plain)
+  expect(ours).toHaveLength(rows.length)
+})

@@ -85,7 +85,8 @@ async function* queryRelation(
         return
       }
       const stream = await session.stream(prepared.sql, options)
-      for (let chunk = await stream.next(); chunk !== undefined; chunk = await stream.next()) yield batchOf(chunk, columns)
+      for (let chunk = await stream.next(); chunk !== undefined; chunk = await stream.next())
+        yield batchOf(chunk, columns)
     } finally {
       await prepared.release()
     }

@@ -16,12 +16,16 @@ export function failedCheck(error: unknown): number | undefined {
 
 const pathIn = (text: string): string | undefined => /(?:that match the pattern|file) ["']([^"']+)["']/i.exec(text)?.[1]
 
-const isMissingFile = (text: string): boolean => /No files found that match|No such file or directory|does not exist on disk/i.test(text)
+const isMissingFile = (text: string): boolean =>
+  /No files found that match|No such file or directory|does not exist on disk/i.test(text)
 
-const isFull = (text: string): boolean => /No space left on device|disk (?:is )?full|quota exceeded|File too large/i.test(text)
+const isFull = (text: string): boolean =>
+  /No space left on device|disk (?:is )?full|quota exceeded|File too large/i.test(text)
 
 const isCorrupt = (text: string): boolean =>
-  /No magic bytes|too small to be a Parquet|Invalid Parquet|TProtocolException|Failed to read Parquet|Snappy decompression|ZSTD Decompression|Page .*checksum|footer length/i.test(text)
+  /No magic bytes|too small to be a Parquet|Invalid Parquet|TProtocolException|Failed to read Parquet|Snappy decompression|ZSTD Decompression|Page .*checksum|footer length/i.test(
+    text,
+  )
 
 const isEvaluation = (text: string): boolean =>
   /^(?:Conversion Error|Out of Range Error|Invalid Input Error)/.test(text) || /Division by zero/i.test(text)
@@ -36,17 +40,32 @@ export function classified(error: unknown, signal: AbortSignal | undefined): Bra
   }
   const file = pathIn(text)
   const details = file === undefined ? {} : { file }
-  if (isFull(text)) return failure('STORAGE_FULL', 'Storage filled up while the query ran; free some space and run it again.', { cause: error, details })
+  if (isFull(text))
+    return failure('STORAGE_FULL', 'Storage filled up while the query ran; free some space and run it again.', {
+      cause: error,
+      details,
+    })
   if (isMissingFile(text)) {
-    return failure('DELTA_DATA_FILE_MISSING', `The data file ${file ?? '(see the cause)'} is not in storage; restore it.`, { cause: error, details })
+    return failure(
+      'DELTA_DATA_FILE_MISSING',
+      `The data file ${file ?? '(see the cause)'} is not in storage; restore it.`,
+      { cause: error, details },
+    )
   }
   if (isCorrupt(text)) {
-    return failure('DELTA_DATA_FILE_CORRUPT', `The data file ${file ?? '(see the cause)'} cannot be decoded; restore it.`, { cause: error, details })
+    return failure(
+      'DELTA_DATA_FILE_CORRUPT',
+      `The data file ${file ?? '(see the cause)'} cannot be decoded; restore it.`,
+      { cause: error, details },
+    )
   }
   if (text.startsWith('Out of Memory Error')) {
-    return failure('ENGINE_FAILED', 'DuckDB ran out of memory; raise memoryLimitBytes or free spill space.', { cause: error })
+    return failure('ENGINE_FAILED', 'DuckDB ran out of memory; raise memoryLimitBytes or free spill space.', {
+      cause: error,
+    })
   }
-  if (isEvaluation(text)) return failure('EXPRESSION_EVALUATION', `An expression fails on a row: ${firstLine(text)}`, { cause: error })
+  if (isEvaluation(text))
+    return failure('EXPRESSION_EVALUATION', `An expression fails on a row: ${firstLine(text)}`, { cause: error })
   return failure('ENGINE_FAILED', `DuckDB failed: ${firstLine(text)}`, { cause: error })
 }
 
@@ -55,12 +74,23 @@ export function ofQuery(error: unknown, tables: readonly string[]): unknown {
   if (!(error instanceof BraidlakeError) || error.cause === undefined) return error
   const text = textOf(error.cause)
   if (!/^(?:Binder|Catalog|Parser) Error|prepared statement parameters/.test(text)) return error
-  const message = `The query was refused: ${text.replace(/^[A-Z][A-Za-z ]+ Error: /, '').split(/\n\n|\n?\tCandidate functions/, 1)[0]?.replaceAll(/\s+/g, ' ').slice(0, 400) ?? ''}`
+  const message = `The query was refused: ${
+    text
+      .replace(/^[A-Z][A-Za-z ]+ Error: /, '')
+      .split(/\n\n|\n?\tCandidate functions/, 1)[0]
+      ?.replaceAll(/\s+/g, ' ')
+      .slice(0, 400) ?? ''
+  }`
   const options = { cause: error.cause }
   if (text.startsWith('Catalog Error: Table')) {
-    return failure('EXPRESSION_UNSUPPORTED', message, { ...options, advice: `The query may read ${tables.join(', ')}.`, details: { tables } })
+    return failure('EXPRESSION_UNSUPPORTED', message, {
+      ...options,
+      advice: `The query may read ${tables.join(', ')}.`,
+      details: { tables },
+    })
   }
-  if (/^Binder Error: .*column .*not found|does not have a column/.test(text)) return failure('EXPRESSION_UNKNOWN_COLUMN', message, options)
+  if (/^Binder Error: .*column .*not found|does not have a column/.test(text))
+    return failure('EXPRESSION_UNKNOWN_COLUMN', message, options)
   if (/^Catalog Error: .*Function/.test(text)) {
     return failure('EXPRESSION_UNKNOWN_FUNCTION', message, { ...options, advice: "Use a function of DuckDB's SQL." })
   }

@@ -7,14 +7,24 @@ import { duckdbPlane } from './duckdb-plane.ts'
 
 const plane = duckdbPlane()
 
-test.each(functionCases().map((one) => ({ sql: one.text.slice(0, 2).map((part) => JSON.stringify(part)).join(' with '), one })))('$sql', async ({ one }) => {
+test.each(
+  functionCases().map((one) => ({
+    sql: one.text
+      .slice(0, 2)
+      .map((part) => JSON.stringify(part))
+      .join(' with '),
+    one,
+  })),
+)('$sql', async ({ one }) => {
   const run = valueOf(one)
   if (one.expected === undefined) {
     await expect(run).rejects.toMatchObject({ code: 'EXPRESSION_EVALUATION' })
     return
   }
   const value = await run
-  const shown = JSON.stringify([value, one.expected.value], (_key, inner: unknown) => (typeof inner === 'bigint' ? `${inner}n` : inner))
+  const shown = JSON.stringify([value, one.expected.value], (_key, inner: unknown) =>
+    typeof inner === 'bigint' ? `${inner}n` : inner,
+  )
   expect(datumsEqual(value, one.expected.value, one.expected.type), shown).toBe(true)
 })
 

@@ -101,7 +101,11 @@ const functions: readonly JsFunction[] = [
     run: ([value = null, kind = null]) => formatDoubleText(Number(value), kind === 'float' ? 'float' : 'double'),
   },
   { name: 'braid_date_text', parameters: ['long'], run: ([days = null]) => formatDateText(Number(days)) },
-  { name: 'braid_timestamp_text', parameters: ['long'], run: ([micros = null]) => formatTimestampText(BigInt(String(micros))) },
+  {
+    name: 'braid_timestamp_text',
+    parameters: ['long'],
+    run: ([micros = null]) => formatTimestampText(BigInt(String(micros))),
+  },
   { name: 'braid_read_text', parameters: ['text', 'text', 'boolean'], run: readText },
 ]
 

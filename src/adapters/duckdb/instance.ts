@@ -34,7 +34,9 @@ function defaultMemoryLimit(): number {
   return Math.min(gibibyte, Math.floor(available / 4))
 }
 
-export function engineSettings(options: { readonly [K in keyof EngineSettings]?: EngineSettings[K] | undefined }): EngineSettings {
+export function engineSettings(options: {
+  readonly [K in keyof EngineSettings]?: EngineSettings[K] | undefined
+}): EngineSettings {
   return {
     memoryLimitBytes: options.memoryLimitBytes ?? defaultMemoryLimit(),
     threads: options.threads ?? Math.max(1, cpus().length),
@@ -67,7 +69,11 @@ class Turns {
 const turns = new Turns(maxInFlight)
 
 /** Runs DuckDB work on a connection; the signal interrupts it, and what it throws is one of our errors. */
-async function guarded<T>(connection: DuckDBConnection, options: RunOptions | undefined, work: () => Promise<T>): Promise<T> {
+async function guarded<T>(
+  connection: DuckDBConnection,
+  options: RunOptions | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
   const signal = options?.signal
   if (signal?.aborted === true) throw cancelled(signal)
   let again: NodeJS.Timeout | undefined

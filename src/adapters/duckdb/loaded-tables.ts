@@ -73,8 +73,13 @@ export class VectorTables {
   }
 
   /** A table with a column `k` for the deleted rows of a scan: `place << 40 | position`, the place being the file's in the scan. */
-  async borrow(session: Session, files: readonly ScanFile[]): Promise<{ readonly name: string; release(): Promise<void> }> {
-    const key = files.map((file, place) => (file.deleted === undefined ? '' : `${place}:${this.#idOf(file.deleted)}`)).join(' ')
+  async borrow(
+    session: Session,
+    files: readonly ScanFile[],
+  ): Promise<{ readonly name: string; release(): Promise<void> }> {
+    const key = files
+      .map((file, place) => (file.deleted === undefined ? '' : `${place}:${this.#idOf(file.deleted)}`))
+      .join(' ')
     // The promise is kept, so that two statements that want one vector load it once.
     const loading = this.#tables.get(key) ?? this.#load(session, files)
     this.#tables.delete(key)

@@ -28,11 +28,18 @@ export async function planPartitions(
   request: WriteRequest,
   options: RunOptions | undefined,
 ): Promise<PartitionPlan> {
-  const columns = request.partitionBy.map((name) => must(request.columns.find((column) => column.name === name), `no column ${name}`))
+  const columns = request.partitionBy.map((name) =>
+    must(
+      request.columns.find((column) => column.name === name),
+      `no column ${name}`,
+    ),
+  )
   const longValues = new Map<string, string>()
   const texts = columns.filter(({ type }) => type.kind === 'string' || type.kind === 'binary')
   if (texts.length > 0) {
-    const long = texts.map((column) => `SELECT DISTINCT ${partitionText(column)} AS v FROM (${inputSql})`).join(' UNION ')
+    const long = texts
+      .map((column) => `SELECT DISTINCT ${partitionText(column)} AS v FROM (${inputSql})`)
+      .join(' UNION ')
     const chunks = await session.run(`SELECT md5(v), v FROM (${long}) WHERE strlen(v) > ${maxNamedBytes}`, options)
     for (const chunk of chunks) {
       for (let row = 0; row < chunk.rowCount; row++) {
@@ -41,19 +48,26 @@ export async function planPartitions(
       }
     }
   }
-  const outputs = columns.map((column) => `${folderText(column, longValues.size > 0)} AS ${quoteName(column.physicalName)}`)
+  const outputs = columns.map(
+    (column) => `${folderText(column, longValues.size > 0)} AS ${quoteName(column.physicalName)}`,
+  )
   return {
     sql: inputSql,
     outputs,
     names: columns.map(({ physicalName }) => physicalName),
-    valuesOf: (keys) => Object.fromEntries(columns.map(({ physicalName }) => [physicalName, valueOf(keys.get(physicalName), longValues)])),
+    valuesOf: (keys) =>
+      Object.fromEntries(
+        columns.map(({ physicalName }) => [physicalName, valueOf(keys.get(physicalName), longValues)]),
+      ),
     release: async () => {},
   }
 }
 
 function folderText(column: ScanColumn, hasLong: boolean): string {
   const text = partitionText(column)
-  return hasLong && column.type.kind === 'string' ? `CASE WHEN strlen(${text}) > ${maxNamedBytes} THEN md5(${text}) ELSE ${text} END` : text
+  return hasLong && column.type.kind === 'string'
+    ? `CASE WHEN strlen(${text}) > ${maxNamedBytes} THEN md5(${text}) ELSE ${text} END`
+    : text
 }
 
 /** An empty string is NULL by the protocol. */

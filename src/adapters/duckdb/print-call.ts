@@ -13,7 +13,12 @@ const isDecimal = (type: DataType | undefined): boolean => type?.kind === 'decim
 
 const isFloating = (type: DataType | undefined): boolean => type?.kind === 'double' || type?.kind === 'float'
 
-export function printCall(name: FunctionName, args: readonly Expr[], type: DataType, printed: readonly string[]): string {
+export function printCall(
+  name: FunctionName,
+  args: readonly Expr[],
+  type: DataType,
+  printed: readonly string[],
+): string {
   const [a = '', b = '', c = ''] = printed
   const [x, y] = args
   switch (name) {
@@ -95,9 +100,30 @@ export function printCall(name: FunctionName, args: readonly Expr[], type: DataT
   }
 }
 
-type Numeric = '+' | '-' | '*' | '/' | '%' | 'div' | 'negate' | 'abs' | 'ceil' | 'floor' | 'round' | 'sqrt' | 'power' | 'isnan'
+type Numeric =
+  | '+'
+  | '-'
+  | '*'
+  | '/'
+  | '%'
+  | 'div'
+  | 'negate'
+  | 'abs'
+  | 'ceil'
+  | 'floor'
+  | 'round'
+  | 'sqrt'
+  | 'power'
+  | 'isnan'
 
-function printNumeric(name: Numeric, x: Expr | undefined, y: Expr | undefined, type: DataType, a: string, b: string): string {
+function printNumeric(
+  name: Numeric,
+  x: Expr | undefined,
+  y: Expr | undefined,
+  type: DataType,
+  a: string,
+  b: string,
+): string {
   const target = sqlType(type)
   switch (name) {
     case '+':
@@ -106,11 +132,27 @@ function printNumeric(name: Numeric, x: Expr | undefined, y: Expr | undefined, t
     case '*':
       return printProduct(x, y, type, a, b)
     case '/':
-      return unlessZero(x, y, a, b, isDecimal(type) ? `CAST(braid_divide(CAST(${a} AS VARCHAR), CAST(${b} AS VARCHAR), ${scaleOf(type)}) AS ${target})` : `(${a} / ${b})`)
+      return unlessZero(
+        x,
+        y,
+        a,
+        b,
+        isDecimal(type)
+          ? `CAST(braid_divide(CAST(${a} AS VARCHAR), CAST(${b} AS VARCHAR), ${scaleOf(type)}) AS ${target})`
+          : `(${a} / ${b})`,
+      )
     case '%':
       return unlessZero(x, y, a, b, `CAST((${a} % ${b}) AS ${target})`)
     case 'div':
-      return unlessZero(x, y, a, b, isDecimal(x?.type) ? `CAST(braid_quotient(CAST(${a} AS VARCHAR), CAST(${b} AS VARCHAR)) AS BIGINT)` : `(${a} // ${b})`)
+      return unlessZero(
+        x,
+        y,
+        a,
+        b,
+        isDecimal(x?.type)
+          ? `CAST(braid_quotient(CAST(${a} AS VARCHAR), CAST(${b} AS VARCHAR)) AS BIGINT)`
+          : `(${a} // ${b})`,
+      )
     case 'negate':
       return `(- ${a})`
     case 'abs':
@@ -135,7 +177,9 @@ function printNumeric(name: Numeric, x: Expr | undefined, y: Expr | undefined, t
 const scaleOf = (type: DataType): number => (type.kind === 'decimal' ? type.scale : 0)
 
 const isNonZeroLiteral = (expr: Expr | undefined): boolean =>
-  expr?.kind === 'literal' && (typeof expr.value === 'number' || typeof expr.value === 'bigint') && Number(expr.value) !== 0
+  expr?.kind === 'literal' &&
+  (typeof expr.value === 'number' || typeof expr.value === 'bigint') &&
+  Number(expr.value) !== 0
 
 /** Zero divides nothing; but a NULL dividend is NULL before that. */
 function unlessZero(x: Expr | undefined, y: Expr | undefined, a: string, b: string, quotient: string): string {
@@ -149,7 +193,8 @@ function printProduct(x: Expr | undefined, y: Expr | undefined, type: DataType, 
   if (type.kind !== 'decimal') return `(${a} * ${b})`
   const [left, right] = [x?.type, y?.type]
   const digits = left?.kind === 'decimal' && right?.kind === 'decimal' ? left.precision + right.precision : 0
-  const product = digits <= 38 ? `(${a} * ${b})` : `braid_multiply(CAST(${a} AS VARCHAR), CAST(${b} AS VARCHAR), ${type.scale})`
+  const product =
+    digits <= 38 ? `(${a} * ${b})` : `braid_multiply(CAST(${a} AS VARCHAR), CAST(${b} AS VARCHAR), ${type.scale})`
   return `CAST(${product} AS ${sqlType(type)})`
 }
 
@@ -164,13 +209,29 @@ function printRound(x: Expr | undefined, y: Expr | undefined, type: DataType, a:
     const rounded = `CAST(braid_round(CAST(${a} AS VARCHAR), ${digits}) AS ${sqlType(type)})`
     return `(CASE WHEN isfinite(${a}) THEN ${rounded} ELSE ${a} END)`
   }
-  if (!isDecimal(x?.type)) return digits >= 0 ? a : `CAST(round(CAST(${a} AS DECIMAL(38,0)), ${digits}) AS ${sqlType(type)})`
-  return digits >= scaleOf(x?.type ?? type) ? `CAST(${a} AS ${sqlType(type)})` : `CAST(round(${a}, ${digits}) AS ${sqlType(type)})`
+  if (!isDecimal(x?.type))
+    return digits >= 0 ? a : `CAST(round(CAST(${a} AS DECIMAL(38,0)), ${digits}) AS ${sqlType(type)})`
+  return digits >= scaleOf(x?.type ?? type)
+    ? `CAST(${a} AS ${sqlType(type)})`
+    : `CAST(round(${a}, ${digits}) AS ${sqlType(type)})`
 }
 
 type Text =
-  | 'like' | 'rlike' | 'upper' | 'lower' | 'length' | 'substring' | 'trim' | 'ltrim' | 'rtrim' | 'replace'
-  | 'startswith' | 'endswith' | 'contains' | 'lpad' | 'rpad'
+  | 'like'
+  | 'rlike'
+  | 'upper'
+  | 'lower'
+  | 'length'
+  | 'substring'
+  | 'trim'
+  | 'ltrim'
+  | 'rtrim'
+  | 'replace'
+  | 'startswith'
+  | 'endswith'
+  | 'contains'
+  | 'lpad'
+  | 'rpad'
 
 /** An escape character before anything but a wildcard or itself, or at the end. Spark refuses such a pattern, DuckDB takes it. */
 function misusesEscape(pattern: string, escape: string): string {
@@ -221,13 +282,25 @@ function printSubstring(a: string, start: string, length: string | undefined): s
   return `(CASE WHEN ${start} IS NULL OR ${length} IS NULL THEN NULL ELSE substring(${a}, ${from} + 1, greatest(${end} - ${from}, 0)) END)`
 }
 
-type Time = 'year' | 'month' | 'day' | 'hour' | 'minute' | 'second' | 'date_add' | 'date_sub' | 'datediff' | 'date_trunc'
+type Time =
+  | 'year'
+  | 'month'
+  | 'day'
+  | 'hour'
+  | 'minute'
+  | 'second'
+  | 'date_add'
+  | 'date_sub'
+  | 'datediff'
+  | 'date_trunc'
 
 const truncUnits: ReadonlyMap<string, string> = new Map([
   ...['YEAR', 'YYYY', 'YY'].map((unit) => [unit, 'year'] as const),
   ...['MONTH', 'MM', 'MON'].map((unit) => [unit, 'month'] as const),
   ...['DAY', 'DD'].map((unit) => [unit, 'day'] as const),
-  ...['QUARTER', 'WEEK', 'HOUR', 'MINUTE', 'SECOND', 'MILLISECOND', 'MICROSECOND'].map((unit) => [unit, unit.toLowerCase()] as const),
+  ...['QUARTER', 'WEEK', 'HOUR', 'MINUTE', 'SECOND', 'MILLISECOND', 'MICROSECOND'].map(
+    (unit) => [unit, unit.toLowerCase()] as const,
+  ),
 ])
 
 function printTime(name: Time, x: Expr | undefined, a: string, b: string): string {
@@ -246,7 +319,8 @@ function printTime(name: Time, x: Expr | undefined, a: string, b: string): strin
     case 'datediff':
       return `CAST((${a} - ${b}) AS INTEGER)`
     case 'date_trunc': {
-      const unit = x?.kind === 'literal' && typeof x.value === 'string' ? truncUnits.get(x.value.toUpperCase()) : undefined
+      const unit =
+        x?.kind === 'literal' && typeof x.value === 'string' ? truncUnits.get(x.value.toUpperCase()) : undefined
       if (unit === undefined) return printLiteral(null, { kind: 'timestamp' })
       return `(CAST(date_trunc('${unit}', ${b} AT TIME ZONE 'UTC') AS TIMESTAMP) AT TIME ZONE 'UTC')`
     }

@@ -28,7 +28,8 @@ function castValue(input: string, from: DataType, to: DataType): string {
   if (to.kind === 'string') return printText(input, from)
   if (to.kind === 'boolean') return `(${input} <> 0)`
   if (to.kind === 'binary') return from.kind === 'string' ? `encode(${input})` : refused(from, to)
-  if (from.kind === 'date' || from.kind === 'timestamp' || from.kind === 'timestamp_ntz') return castTime(input, from, to)
+  if (from.kind === 'date' || from.kind === 'timestamp' || from.kind === 'timestamp_ntz')
+    return castTime(input, from, to)
   if (to.kind === 'timestamp') return toTimestamp(input, from)
   if (isInteger(to) && (isFloating(from) || from.kind === 'decimal')) return `CAST(trunc(${input}) AS ${target})`
   if (to.kind === 'decimal' && isFloating(from)) return `CAST(CAST(${input} AS VARCHAR) AS ${target})`
@@ -49,13 +50,15 @@ function printText(input: string, from: DataType): string {
   if (from.kind === 'date') return `braid_date_text(CAST(${input} - DATE '1970-01-01' AS BIGINT))`
   if (from.kind === 'timestamp' || from.kind === 'timestamp_ntz') return `braid_timestamp_text(epoch_us(${input}))`
   // DuckDB leaves out the zero before the point of a decimal that has only fractional digits.
-  if (from.kind === 'decimal' && from.precision === from.scale) return `regexp_replace(CAST(${input} AS VARCHAR), '^(-?)\\.', '\\10.')`
+  if (from.kind === 'decimal' && from.precision === from.scale)
+    return `regexp_replace(CAST(${input} AS VARCHAR), '^(-?)\\.', '\\10.')`
   return `CAST(${input} AS VARCHAR)`
 }
 
 function castTime(input: string, from: DataType, to: DataType): string {
   if (to.kind === 'date') return `CAST(${from.kind === 'timestamp' ? `(${input} ${utc})` : input} AS DATE)`
-  if (to.kind === 'timestamp_ntz') return from.kind === 'timestamp' ? `(${input} ${utc})` : `CAST(${input} AS TIMESTAMP)`
+  if (to.kind === 'timestamp_ntz')
+    return from.kind === 'timestamp' ? `(${input} ${utc})` : `CAST(${input} AS TIMESTAMP)`
   if (to.kind === 'timestamp') return `(CAST(${input} AS TIMESTAMP) ${utc})`
   if (from.kind !== 'timestamp') return refused(from, to)
   const micros = `epoch_us(${input})`
@@ -82,7 +85,8 @@ function castText(input: string, to: DataType, attempt: boolean): string {
   if (to.kind === 'date') return `(DATE '1970-01-01' + CAST(${read} AS INTEGER))`
   if (to.kind === 'timestamp') return `make_timestamptz(CAST(${read} AS BIGINT))`
   if (to.kind === 'timestamp_ntz') return `make_timestamp(CAST(${read} AS BIGINT))`
-  if (to.kind === 'array' || to.kind === 'map' || to.kind === 'struct' || to.kind === 'void') return refused({ kind: 'string' }, to)
+  if (to.kind === 'array' || to.kind === 'map' || to.kind === 'struct' || to.kind === 'void')
+    return refused({ kind: 'string' }, to)
   return `${attempt ? 'TRY_CAST' : 'CAST'}(${read} AS ${target})`
 }
 
@@ -108,5 +112,8 @@ function castNested(input: string, from: DataType, to: DataType): string {
 }
 
 function refused(from: DataType, to: DataType): never {
-  throw failure('EXPRESSION_UNSUPPORTED', `A cast from ${from.kind} to ${to.kind} is not supported; rewrite the expression without it.`)
+  throw failure(
+    'EXPRESSION_UNSUPPORTED',
+    `A cast from ${from.kind} to ${to.kind} is not supported; rewrite the expression without it.`,
+  )
 }

@@ -51,7 +51,9 @@ function printLogical(expr: Extract<Expr, { kind: 'call' }>): string | undefined
   const decided = expr.name === 'and' ? 'FALSE' : 'TRUE'
   const printed = expr.args.map(printExpr)
   if (!expr.args.slice(1).some(mayFail)) return `(${printed.join(` ${word} `)})`
-  return printed.reduceRight((rest, left) => `(CASE WHEN ${left} IS ${decided} THEN ${decided} ELSE (${left} ${word} ${rest}) END)`)
+  return printed.reduceRight(
+    (rest, left) => `(CASE WHEN ${left} IS ${decided} THEN ${decided} ELSE (${left} ${word} ${rest}) END)`,
+  )
 }
 
 const nullFirst: ReadonlySet<string> = new Set(['=', '<>', '<', '<=', '>', '>=', '+', '-', '*', '/', '%', 'div', '||'])
@@ -59,7 +61,8 @@ const nullFirst: ReadonlySet<string> = new Set(['=', '<>', '<', '<=', '>', '>=',
 /** A NULL on the left decides before the right side is evaluated, so a right side that may fail must not be. */
 function guarded(expr: Extract<Expr, { kind: 'call' }>, printed: string): string {
   const [first, ...others] = expr.args
-  if (first === undefined || first.kind === 'literal' || !nullFirst.has(expr.name) || !others.some(mayFail)) return printed
+  if (first === undefined || first.kind === 'literal' || !nullFirst.has(expr.name) || !others.some(mayFail))
+    return printed
   return `(CASE WHEN ${printExpr(first)} IS NULL THEN NULL ELSE ${printed} END)`
 }
 

@@ -52,7 +52,9 @@ function printNested(value: Datum, type: Extract<DataType, { kind: 'struct' | 'a
     return `CAST([${value.map((item) => printLiteral(item, type.element)).join(', ')}] AS ${sqlType(type)})`
   }
   if (type.kind === 'struct') {
-    const fields = type.fields.map((field, place) => `${quoteName(field.name)} := ${printLiteral(value[place] ?? null, field.type)}`)
+    const fields = type.fields.map(
+      (field, place) => `${quoteName(field.name)} := ${printLiteral(value[place] ?? null, field.type)}`,
+    )
     return `struct_pack(${fields.join(', ')})`
   }
   const entries = value.map((entry) => {

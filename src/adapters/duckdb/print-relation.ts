@@ -46,7 +46,9 @@ export function printRelation(relation: Relation, needs: Needs): string {
     case 'union':
       return relation.inputs.map((input) => `(${printRelation(input, needs)})`).join(' UNION ALL ')
     case 'sort': {
-      const keys = relation.by.map(({ value, descending }) => `${printExpr(value)} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`)
+      const keys = relation.by.map(
+        ({ value, descending }) => `${printExpr(value)} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`,
+      )
       return `SELECT * FROM ${from(relation.input)} ORDER BY ${keys.join(', ')}`
     }
     case 'limit':
@@ -56,7 +58,9 @@ export function printRelation(relation: Relation, needs: Needs): string {
   }
 }
 
-function outputs(columns: readonly { readonly name: string; readonly value: Parameters<typeof printExpr>[0] }[]): string {
+function outputs(
+  columns: readonly { readonly name: string; readonly value: Parameters<typeof printExpr>[0] }[],
+): string {
   if (columns.length === 0) return '1 AS "none"'
   return columns.map(({ name, value }) => `${printExpr(value)} AS ${quoteName(name)}`).join(', ')
 }

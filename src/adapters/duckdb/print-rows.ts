@@ -17,10 +17,16 @@ export const maxInlineValues = 4000
 export const fitsInline = (rowCount: number, columnCount: number): boolean =>
   rowCount <= maxInlineRows && rowCount * columnCount <= maxInlineValues
 
-export function printRows(columns: readonly RelationColumn[], values: readonly ArrayLike<Datum>[], rowCount: number): string {
+export function printRows(
+  columns: readonly RelationColumn[],
+  values: readonly ArrayLike<Datum>[],
+  rowCount: number,
+): string {
   if (rowCount === 0) return printNoRows(columns)
   if (columns.length === 0) return `SELECT FROM range(${rowCount})`
-  const outputs = columns.map((column, place) => `${printColumn(values[place] ?? [], column.type)} AS ${quoteName(column.name)}`)
+  const outputs = columns.map(
+    (column, place) => `${printColumn(values[place] ?? [], column.type)} AS ${quoteName(column.name)}`,
+  )
   return `SELECT ${outputs.join(', ')}`
 }
 
@@ -47,7 +53,10 @@ function printColumn(values: ArrayLike<Datum>, type: DataType): string {
     case 'double':
       return fromText(texts(values, doubleText), sqlType(type))
     case 'decimal':
-      return fromText(texts(values, (value) => (value instanceof Decimal ? decimalText(value) : String(value))), sqlType(type))
+      return fromText(
+        texts(values, (value) => (value instanceof Decimal ? decimalText(value) : String(value))),
+        sqlType(type),
+      )
     case 'timestamp':
       return `make_timestamptz(${fromText(texts(values, String), 'BIGINT')})`
     case 'timestamp_ntz':

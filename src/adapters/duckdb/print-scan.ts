@@ -29,7 +29,10 @@ const guessedRowBytes = 64
 export function scanColumns(scan: Scan): readonly RelationColumn[] {
   const columns: RelationColumn[] = scan.columns.map(({ name, type }) => ({ name, type }))
   if (scan.locator) {
-    columns.push({ name: scan.locator.file, type: { kind: 'integer' } }, { name: scan.locator.position, type: { kind: 'double' } })
+    columns.push(
+      { name: scan.locator.file, type: { kind: 'integer' } },
+      { name: scan.locator.position, type: { kind: 'double' } },
+    )
   }
   return columns
 }
@@ -40,7 +43,9 @@ export const rowKey = '((file_index::BIGINT << 40) | file_row_number)'
 export function printScan(scan: Scan, deletedRows: DeletedRowsSource): string {
   if (scan.files.length === 0) return printNoRows(scanColumns(scan))
   const stored = scan.columns.filter((column) => !column.isPartition && column.type.kind !== 'void')
-  const outputs = scan.columns.map((column) => `${printColumn(scan, column, stored.indexOf(column))} AS ${quoteName(column.name)}`)
+  const outputs = scan.columns.map(
+    (column) => `${printColumn(scan, column, stored.indexOf(column))} AS ${quoteName(column.name)}`,
+  )
   if (scan.locator) {
     outputs.push(`${printFileId(scan.files)} AS ${quoteName(scan.locator.file)}`)
     outputs.push(`CAST(file_row_number AS DOUBLE) AS ${quoteName(scan.locator.position)}`)
@@ -117,7 +122,8 @@ function repacked(input: string, type: DataType, depth = 0): string {
     return `CASE WHEN ${input} IS NULL THEN NULL ELSE struct_pack(${fields.join(', ')}) END`
   }
   const item = `x${depth}`
-  if (type.kind === 'array') return `list_transform(${input}, lambda ${item}: ${repacked(item, type.element, depth + 1)})`
+  if (type.kind === 'array')
+    return `list_transform(${input}, lambda ${item}: ${repacked(item, type.element, depth + 1)})`
   if (type.kind !== 'map') return input
   const key = repacked(`struct_extract(${item}, 'key')`, type.key, depth + 1)
   const value = repacked(`struct_extract(${item}, 'value')`, type.value, depth + 1)

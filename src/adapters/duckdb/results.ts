@@ -28,7 +28,12 @@ function hasMask(vector: DuckDBVector): boolean {
 }
 
 const isPlain = (type: DataType): boolean =>
-  type.kind === 'byte' || type.kind === 'short' || type.kind === 'integer' || type.kind === 'long' || type.kind === 'float' || type.kind === 'double'
+  type.kind === 'byte' ||
+  type.kind === 'short' ||
+  type.kind === 'integer' ||
+  type.kind === 'long' ||
+  type.kind === 'float' ||
+  type.kind === 'double'
 
 function columnOf(vector: DuckDBVector, type: DataType, rowCount: number): ArrayLike<Datum> {
   const items = itemsOf(vector)
@@ -62,10 +67,12 @@ const stringBytes = 16
 const byteOrderMark = 0xbfbbef
 
 /** Types that DuckDB counts in integers as we do: days and microseconds. */
-const isCounted = (type: DataType): boolean => type.kind === 'date' || type.kind === 'timestamp' || type.kind === 'timestamp_ntz'
+const isCounted = (type: DataType): boolean =>
+  type.kind === 'date' || type.kind === 'timestamp' || type.kind === 'timestamp_ntz'
 
 function matches(items: TypedItems, type: DataType): boolean {
-  if (type.kind === 'long' || type.kind === 'timestamp' || type.kind === 'timestamp_ntz') return items instanceof BigInt64Array
+  if (type.kind === 'long' || type.kind === 'timestamp' || type.kind === 'timestamp_ntz')
+    return items instanceof BigInt64Array
   if (type.kind === 'double') return items instanceof Float64Array
   if (type.kind === 'float') return items instanceof Float32Array
   return items instanceof Int32Array || items instanceof Int16Array || items instanceof Int8Array
@@ -94,7 +101,9 @@ interface Carrier {
   readonly value?: bigint
   readonly scale?: number
   readonly items?: readonly DuckDBValue[]
-  readonly entries?: readonly { readonly key: DuckDBValue; readonly value: DuckDBValue }[] | Readonly<Record<string, DuckDBValue>>
+  readonly entries?:
+    | readonly { readonly key: DuckDBValue; readonly value: DuckDBValue }[]
+    | Readonly<Record<string, DuckDBValue>>
 }
 
 /** A driver's value as a Datum of the type. Numbers of another width that arrive for a long are widened. */

@@ -48,7 +48,9 @@ function literal(node: SyntaxNode | undefined): string | undefined {
   const inner = value['value']
   // Numbers beyond 2^53 have lost digits on their way through JSON.
   if (typeof inner === 'number') return Number.isSafeInteger(inner) && isInteger(value) ? String(inner) : undefined
-  return typeof inner === 'string' && nodeAt(value, 'type')?.['id'] === 'VARCHAR' ? quoteText(inner).replaceAll('\\', '\\\\') : undefined
+  return typeof inner === 'string' && nodeAt(value, 'type')?.['id'] === 'VARCHAR'
+    ? quoteText(inner).replaceAll('\\', '\\\\')
+    : undefined
 }
 
 function isInteger(value: SyntaxNode): boolean {
@@ -57,11 +59,14 @@ function isInteger(value: SyntaxNode): boolean {
 
 function children(node: SyntaxNode): SyntaxNode[] {
   const list = node['children']
-  return Array.isArray(list) ? list.filter((child): child is SyntaxNode => typeof child === 'object' && child !== null) : []
+  return Array.isArray(list)
+    ? list.filter((child): child is SyntaxNode => typeof child === 'object' && child !== null)
+    : []
 }
 
 function nodeAt(from: unknown, ...path: readonly (string | number)[]): SyntaxNode | undefined {
   let at: unknown = from
-  for (const key of path) at = typeof at === 'object' && at !== null ? (at as Readonly<Record<string | number, unknown>>)[key] : undefined
+  for (const key of path)
+    at = typeof at === 'object' && at !== null ? (at as Readonly<Record<string | number, unknown>>)[key] : undefined
   return typeof at === 'object' && at !== null ? (at as SyntaxNode) : undefined
 }

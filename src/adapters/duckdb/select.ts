@@ -56,7 +56,8 @@ async function* batches(
   views: Views,
 ): AsyncGenerator<Batch> {
   try {
-    for (let chunk = await stream.next(); chunk !== undefined; chunk = await stream.next()) yield batchOf(chunk, columns)
+    for (let chunk = await stream.next(); chunk !== undefined; chunk = await stream.next())
+      yield batchOf(chunk, columns)
   } finally {
     await views.release()
     engine.give(session)
@@ -78,7 +79,11 @@ export async function selectInto(
     const shape = await session.stream(`SELECT * FROM (${input.sql}) LIMIT 0`, options, values)
     const columns = columnsOf(shape)
     const outputs = columns.map(({ type }, place) => `CAST(#${place + 1} AS ${sqlType(type)}) AS c${place}`)
-    await session.stream(`CREATE TABLE ${quoteName(table)} AS SELECT ${outputs.join(', ')} FROM (${input.sql})`, options, values)
+    await session.stream(
+      `CREATE TABLE ${quoteName(table)} AS SELECT ${outputs.join(', ')} FROM (${input.sql})`,
+      options,
+      values,
+    )
     return columns
   } catch (error) {
     throw ofQuery(error, [...input.tables.keys()])
@@ -92,7 +97,12 @@ function columnsOf(stream: ResultStream): readonly RelationColumn[] {
   return result.columnNames().map((name, place) => ({ name, type: dataTypeOf(result.columnType(place)) }))
 }
 
-async function createViews(engine: Engine, vectors: VectorTables, session: Session, input: SelectInput): Promise<Views> {
+async function createViews(
+  engine: Engine,
+  vectors: VectorTables,
+  session: Session,
+  input: SelectInput,
+): Promise<Views> {
   const syntax = await serialized(session, input.sql)
   const named = tableNames(syntax)
   const views: string[] = []
@@ -135,10 +145,17 @@ async function serialized(session: Session, sql: string): Promise<unknown> {
     readonly statements?: readonly unknown[]
   }
   const count = answer.statements?.length ?? 1
-  if (count > 1) throw failure('EXPRESSION_UNSUPPORTED', `A query is one SELECT, and this text holds ${count}.`, { details: { sql } })
+  if (count > 1)
+    throw failure('EXPRESSION_UNSUPPORTED', `A query is one SELECT, and this text holds ${count}.`, {
+      details: { sql },
+    })
   if (answer.error !== true) return tree
   if (answer.error_type === 'not implemented') {
-    throw failure('EXPRESSION_UNSUPPORTED', 'query() takes one SELECT; use the methods of the table to change it.', { details: { sql } })
+    throw failure('EXPRESSION_UNSUPPORTED', 'query() takes one SELECT; use the methods of the table to change it.', {
+      details: { sql },
+    })
   }
-  throw failure('EXPRESSION_SYNTAX', `The query cannot be parsed: ${answer.error_message ?? 'no reason given'}`, { details: { sql } })
+  throw failure('EXPRESSION_SYNTAX', `The query cannot be parsed: ${answer.error_message ?? 'no reason given'}`, {
+    details: { sql },
+  })
 }

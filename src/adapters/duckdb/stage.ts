@@ -95,7 +95,8 @@ async function stageFiles(
   options: RunOptions | undefined,
   drop: () => Promise<void>,
 ): Promise<StagedRows> {
-  if (source.paths.length === 0) throw failure('INVALID_OPTION', 'a source of files names no file', { details: { format: source.format } })
+  if (source.paths.length === 0)
+    throw failure('INVALID_OPTION', 'a source of files names no file', { details: { format: source.format } })
   const reader = `${readers[source.format]}([${source.paths.map(quoteText).join(', ')}])`
   const found = await session.stream(`SELECT * FROM ${reader} LIMIT 0`, options)
   const columns = found.result.columnNames().map((name, place) => {

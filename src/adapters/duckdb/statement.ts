@@ -18,7 +18,12 @@ interface PendingRows {
   readonly rowCount: number
 }
 
-export async function prepare(engine: Engine, vectors: VectorTables, session: Session, relation: Relation): Promise<Prepared> {
+export async function prepare(
+  engine: Engine,
+  vectors: VectorTables,
+  session: Session,
+  relation: Relation,
+): Promise<Prepared> {
   const rows: PendingRows[] = []
   const deleted: { readonly placeholder: string; readonly files: readonly ScanFile[] }[] = []
   const needs: Needs = {

@@ -1,7 +1,7 @@
 /** Datum as values of the DuckDB driver, and columns of them as chunks. Numeric columns are copied as arrays, not value by value. */
 import type { DuckDBDataChunk, DuckDBType, DuckDBValue } from '@duckdb/node-api'
 import { unreachable } from '../../base/assert.ts'
-import type { Decimal} from '../../protocol/datum.ts';
+import type { Decimal } from '../../protocol/datum.ts'
 import { type Datum } from '../../protocol/datum.ts'
 import type { DataType } from '../../protocol/types.ts'
 import type { RelationColumn } from '../../relation/tree.ts'
@@ -39,7 +39,10 @@ export function duckdbValue(api: DuckdbApi, value: Datum, type: DataType): DuckD
       return new api.DuckDBListValue((value as readonly Datum[]).map((item) => duckdbValue(api, item, type.element)))
     case 'struct': {
       const items = value as readonly Datum[]
-      const entries = type.fields.map((field, place) => [field.name, duckdbValue(api, items[place] ?? null, field.type)])
+      const entries = type.fields.map((field, place) => [
+        field.name,
+        duckdbValue(api, items[place] ?? null, field.type),
+      ])
       return new api.DuckDBStructValue(Object.fromEntries(entries) as Record<string, DuckDBValue>)
     }
     case 'map': {

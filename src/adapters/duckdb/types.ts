@@ -138,7 +138,12 @@ export function dataTypeOf(type: DuckDBType): DataType {
     return { kind: 'decimal', precision: nested.width, scale: nested.scale }
   }
   if (nested.keyType && nested.valueType) {
-    return { kind: 'map', key: dataTypeOf(nested.keyType), value: dataTypeOf(nested.valueType), valueContainsNull: true }
+    return {
+      kind: 'map',
+      key: dataTypeOf(nested.keyType),
+      value: dataTypeOf(nested.valueType),
+      valueContainsNull: true,
+    }
   }
   if (nested.valueType) return { kind: 'array', element: dataTypeOf(nested.valueType), containsNull: true }
   if (nested.entryNames && nested.entryTypes) {

@@ -62,12 +62,18 @@ async function copy(
   const partitioned = request.partitionBy.length > 0
   const plan = partitioned ? await planPartitions(session, inputSql, request, options) : undefined
   try {
-    const stored = request.columns.filter(({ name, type }) => !request.partitionBy.includes(name) && type.kind !== 'void')
+    const stored = request.columns.filter(
+      ({ name, type }) => !request.partitionBy.includes(name) && type.kind !== 'void',
+    )
     const checked = withChecks(plan?.sql ?? inputSql, request, stored[0]?.name)
-    const outputs = stored.map((column) => `${physicalValue(quoteName(column.name), column.type)} AS ${quoteName(column.physicalName)}`)
+    const outputs = stored.map(
+      (column) => `${physicalValue(quoteName(column.name), column.type)} AS ${quoteName(column.physicalName)}`,
+    )
     const select = `SELECT ${[...outputs, ...(plan?.outputs ?? [])].join(', ')} FROM (${checked})`
     const single = !partitioned && request.order === 'input'
-    const target = single ? join(request.directory, `part-00000-${writeId}.${request.compression}.parquet`) : request.directory
+    const target = single
+      ? join(request.directory, `part-00000-${writeId}.${request.compression}.parquet`)
+      : request.directory
     const clauses = [
       'FORMAT parquet',
       `COMPRESSION ${request.compression}`,
@@ -99,24 +105,36 @@ function withChecks(inputSql: string, { checks, input }: WriteRequest, carrier: 
   if (checks.length === 0 || first === undefined) return inputSql
   const others = columns.filter((column) => column !== first)
   const branches = checks.map(
-    ({ predicate }, index) => `WHEN (${printExpr(predicate)}) IS NOT TRUE THEN error(${quoteText(checkMessage(index))})`,
+    ({ predicate }, index) =>
+      `WHEN (${printExpr(predicate)}) IS NOT TRUE THEN error(${quoteText(checkMessage(index))})`,
   )
   const guarded = `CASE ${branches.join(' ')} ELSE ${quoteName(first.name)} END AS ${quoteName(first.name)}`
   return `SELECT ${[guarded, ...others.map(({ name }) => quoteName(name))].join(', ')} FROM (${inputSql})`
 }
 
 /** Which row failed, for the message. */
-async function checkFailure(session: Session, inputSql: string, request: WriteRequest, check: RowCheck): Promise<Error> {
+async function checkFailure(
+  session: Session,
+  inputSql: string,
+  request: WriteRequest,
+  check: RowCheck,
+): Promise<Error> {
   const columns = relationColumns(request.input)
-  const [chunk] = await session.run(`SELECT * FROM (${inputSql}) WHERE (${printExpr(check.predicate)}) IS NOT TRUE LIMIT 1`)
+  const [chunk] = await session.run(
+    `SELECT * FROM (${inputSql}) WHERE (${printExpr(check.predicate)}) IS NOT TRUE LIMIT 1`,
+  )
   const batch = chunk === undefined ? undefined : batchOf(chunk, columns)
   const row = Object.fromEntries(
     columns.map(({ name, type }, c) => [name.replace(/^t\./, ''), toJs(batch?.columns[c]?.[0] ?? null, type)]),
   )
   if (check.kind === 'not-null') {
-    return failure('DELTA_NOT_NULL_CONSTRAINT_VIOLATED', `column \`${check.name}\` is NOT NULL, but a row has NULL in it`, {
-      details: { column: check.name, row },
-    })
+    return failure(
+      'DELTA_NOT_NULL_CONSTRAINT_VIOLATED',
+      `column \`${check.name}\` is NOT NULL, but a row has NULL in it`,
+      {
+        details: { column: check.name, row },
+      },
+    )
   }
   return failure('DELTA_VIOLATE_CONSTRAINT_WITH_VALUES', `a row fails the invariant ${check.name}`, {
     details: { constraint: check.name, row },
@@ -146,7 +164,10 @@ function writtenFile(
     ]),
   )
   const rowCount = Number(count)
-  const partitionValues: PartitionValues = plan === undefined ? {} : plan.valuesOf(new Map(entriesOf(partitionKeys).map(({ key, value }) => [String(key), value])))
+  const partitionValues: PartitionValues =
+    plan === undefined
+      ? {}
+      : plan.valuesOf(new Map(entriesOf(partitionKeys).map(({ key, value }) => [String(key), value])))
   return {
     path: relative(request.directory, String(filename)),
     sizeBytes: Number(sizeBytes),
@@ -159,7 +180,7 @@ function writtenFile(
 async function deletePartial(directory: string, writeId: string): Promise<void> {
   const names = await readdir(directory, { recursive: true }).catch((): string[] => [])
   for (const name of names) {
-    if (name.includes(writeId) && !dirname(name).startsWith('_delta_log')) await rm(join(directory, name), { force: true })
+    if (name.includes(writeId) && !dirname(name).startsWith('_delta_log'))
+      await rm(join(directory, name), { force: true })
   }
 }
-

@@ -5,7 +5,17 @@
  * put takes less time than one round trip through the thread pool, which long queries of a data plane may occupy.
  */
 import { randomUUID } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, statSync, unlinkSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { failure } from '../../base/errors.ts'
 import type { CreateOutcome } from '../../ports/object-store.ts'
@@ -47,7 +57,7 @@ function createFolder(folder: string): void {
 function writeBytes(path: string, bytes: Uint8Array): void {
   const handle = openSync(path, 'wx')
   try {
-    for (let offset = 0; offset < bytes.length; ) offset += writeSync(handle, bytes, offset)
+    for (let offset = 0; offset < bytes.length;) offset += writeSync(handle, bytes, offset)
     fsyncSync(handle)
   } finally {
     closeSync(handle)

@@ -16,7 +16,16 @@ export function isAbsent(error: unknown): boolean {
 const fullCodes: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
 /** Codes with which file systems without hard links answer `link()`. */
-const noLinkCodes: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EISDIR', 'EMLINK', 'EINVAL'])
+const noLinkCodes: ReadonlySet<string> = new Set([
+  'EPERM',
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'ENOSYS',
+  'EXDEV',
+  'EISDIR',
+  'EMLINK',
+  'EINVAL',
+])
 
 export function cannotLink(error: unknown): boolean {
   return noLinkCodes.has(errnoOf(error))

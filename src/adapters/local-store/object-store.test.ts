@@ -20,7 +20,8 @@ afterAll(() => {
 })
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
-const text = (found: Uint8Array | undefined): string | undefined => (found === undefined ? undefined : new TextDecoder().decode(found))
+const text = (found: Uint8Array | undefined): string | undefined =>
+  found === undefined ? undefined : new TextDecoder().decode(found)
 
 const stores: readonly (readonly [string, () => ObjectStore])[] = [
   ['local folder', () => localStore(join(freshFolder(), 'not', 'there yet'))],
@@ -57,7 +58,9 @@ describe.each(stores)('%s', (_name, open) => {
 
   test('many at once for one name -> exactly one creates it', async () => {
     const store = open()
-    const outcomes = await Promise.all(Array.from({ length: 20 }, (_, index) => store.createIfAbsent('x', bytes(String(index)))))
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => store.createIfAbsent('x', bytes(String(index)))),
+    )
     expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(1)
     expect(outcomes.filter((outcome) => outcome === 'exists')).toHaveLength(19)
     expect(outcomes[Number(text(await store.get('x')))]).toBe('created')
@@ -66,7 +69,8 @@ describe.each(stores)('%s', (_name, open) => {
   test('list -> by prefix through folders, in code-unit order, after a path, and nothing temporary', async () => {
     const store = open()
     for (const path of ['d/b', 'd/a', 'd/sub/z', 'd.x', 'e/a', 'd/Z']) await store.put(path, bytes(path))
-    const paths = async (prefix: string, after?: string) => (await store.list(prefix, { after })).map((entry) => entry.path)
+    const paths = async (prefix: string, after?: string) =>
+      (await store.list(prefix, { after })).map((entry) => entry.path)
     expect(await paths('d/')).toEqual(['d/Z', 'd/a', 'd/b', 'd/sub/z'])
     expect(await paths('d/', 'd/a')).toEqual(['d/b', 'd/sub/z'])
     expect(await paths('d/s')).toEqual(['d/sub/z'])
@@ -126,10 +130,19 @@ function compiledStore(): string {
   const source = join(import.meta.dirname, '../..')
   const target = freshFolder()
   writeFileSync(join(target, 'package.json'), '{ "type": "module" }')
-  const files = ['base/errors', 'adapters/local-store/local-errors', 'adapters/local-store/durable-write', 'adapters/local-store/local-store']
+  const files = [
+    'base/errors',
+    'adapters/local-store/local-errors',
+    'adapters/local-store/durable-write',
+    'adapters/local-store/local-store',
+  ]
   for (const file of files) {
     const { outputText } = ts.transpileModule(readFileSync(join(source, `${file}.ts`), 'utf8'), {
-      compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022, rewriteRelativeImportExtensions: true },
+      compilerOptions: {
+        module: ts.ModuleKind.ESNext,
+        target: ts.ScriptTarget.ES2022,
+        rewriteRelativeImportExtensions: true,
+      },
     })
     mkdirSync(dirname(join(target, file)), { recursive: true })
     writeFileSync(join(target, `${file}.js`), outputText)

@@ -59,7 +59,12 @@ export function checkpointFields({ stats, v2 }: CheckpointColumns): readonly Che
       long('createdTime'),
       map('configuration'),
     ]),
-    struct('protocol', [int('minReaderVersion'), int('minWriterVersion'), list('readerFeatures'), list('writerFeatures')]),
+    struct('protocol', [
+      int('minReaderVersion'),
+      int('minWriterVersion'),
+      list('readerFeatures'),
+      list('writerFeatures'),
+    ]),
     struct('domainMetadata', [string('domain'), string('configuration'), boolean('removed')]),
   ]
   if (!v2) return fields

@@ -13,7 +13,10 @@ function write(rows: readonly CheckpointRow[], columns: CheckpointColumns): Uint
   return new Uint8Array(
     parquetWriteBuffer({
       schema: parquetElements(fields),
-      columnData: fields.map((field) => ({ name: field.name, data: rows.map((row) => fileValue(field, row[field.name])) })),
+      columnData: fields.map((field) => ({
+        name: field.name,
+        data: rows.map((row) => fileValue(field, row[field.name])),
+      })),
       createdBy: 'braidlake',
       // No reader skips parts of a checkpoint by them, and they cost a tenth of its time.
       statistics: false,

@@ -101,7 +101,10 @@ function sum(values: readonly Exclude<Datum, null>[], type: DataType): Datum {
     return new Decimal(unscaled, type.scale)
   }
   if (type.kind === 'long') {
-    const total = values.reduce<bigint>((so, value) => so + BigInt(typeof value === 'bigint' ? value : Number(value)), 0n)
+    const total = values.reduce<bigint>(
+      (so, value) => so + BigInt(typeof value === 'bigint' ? value : Number(value)),
+      0n,
+    )
     if (total > longMax || total < -longMax - 1n) throw overflow('sum')
     return total
   }
@@ -134,5 +137,7 @@ function abs(value: bigint): bigint {
 }
 
 function overflow(name: string): Error {
-  return failure('EXPRESSION_EVALUATION', `Cannot compute ${name}: the total does not fit its type.`, { details: { function: name } })
+  return failure('EXPRESSION_EVALUATION', `Cannot compute ${name}: the total does not fit its type.`, {
+    details: { function: name },
+  })
 }

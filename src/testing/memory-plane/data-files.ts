@@ -60,7 +60,9 @@ export function filesIn(directory: string): readonly string[] {
 export function dataFile(location: string): DataFile {
   const file = files.get(location)
   if (file !== undefined) return file
-  throw failure('DELTA_DATA_FILE_MISSING', `Cannot read data file ${location}: it is not there.`, { details: { path: location } })
+  throw failure('DELTA_DATA_FILE_MISSING', `Cannot read data file ${location}: it is not there.`, {
+    details: { path: location },
+  })
 }
 
 /** The next free file name in a folder. Counted, not random: one seed gives one history. */

@@ -53,7 +53,10 @@ export function evaluate(relation: Relation): Table {
     case 'scan':
       return scanFiles(relation, scanColumns(relation))
     case 'staged':
-      return { columns: columnsOf(relation), rows: readStaged(relation.rows, relation.columns, relation.rowNumber !== undefined) }
+      return {
+        columns: columnsOf(relation),
+        rows: readStaged(relation.rows, relation.columns, relation.rowNumber !== undefined),
+      }
     case 'rows':
       return { columns: relation.columns, rows: fromColumns(relation.values, relation.rowCount) }
     case 'filter': {

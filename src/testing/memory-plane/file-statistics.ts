@@ -14,7 +14,11 @@ interface Leaf {
   readonly places: readonly number[]
 }
 
-export function fileStatistics(rows: readonly Row[], columns: readonly FileColumn[], paths: readonly ColumnPath[]): FileStatistics {
+export function fileStatistics(
+  rows: readonly Row[],
+  columns: readonly FileColumn[],
+  paths: readonly ColumnPath[],
+): FileStatistics {
   const statistics = new Map<ColumnPath, ColumnStatistics>()
   for (const path of paths) {
     const leaf = findLeaf(path, columns)

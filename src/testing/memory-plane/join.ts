@@ -109,7 +109,11 @@ function hashed(equalities: readonly Equality[], left: Table, right: Table): Pla
   }
 }
 
-function keysOf(equalities: readonly Equality[], table: Table, side: 'left' | 'right'): (Datum | undefined)[] | undefined {
+function keysOf(
+  equalities: readonly Equality[],
+  table: Table,
+  side: 'left' | 'right',
+): (Datum | undefined)[] | undefined {
   const keyOf = keyFunction(equalities, table.columns, side)
   try {
     return table.rows.map(keyOf)

@@ -66,25 +66,50 @@ describe('memory plane', () => {
     registerFile('memory://seeded/x', [{ name: 'a', type: long }], [[1n], [null]])
     const scan: Relation = {
       kind: 'scan',
-      files: [{ id: 3, location: 'memory://seeded/x', partitionValues: {}, rowCount: 2, sizeBytes: 1, deleted: undefined }],
+      files: [
+        { id: 3, location: 'memory://seeded/x', partitionValues: {}, rowCount: 2, sizeBytes: 1, deleted: undefined },
+      ],
       columns: [column('a')],
       locator: { file: 'f', position: 'p' },
       deletions: 'drop',
     }
-    expect(await read(scan)).toEqual([[1n, 3, 0], [null, 3, 1]])
+    expect(await read(scan)).toEqual([
+      [1n, 3, 0],
+      [null, 3, 1],
+    ])
     expect(deleteFile('memory://seeded/x')).toBe(true)
-    await expect(read(scan)).rejects.toMatchObject({ code: 'DELTA_DATA_FILE_MISSING', details: { path: 'memory://seeded/x' } })
+    await expect(read(scan)).rejects.toMatchObject({
+      code: 'DELTA_DATA_FILE_MISSING',
+      details: { path: 'memory://seeded/x' },
+    })
   })
 
   test('a file of another type -> DELTA_DATA_FILE_CORRUPT', async () => {
     registerFile('memory://seeded/y', [{ name: 'a', type: { kind: 'string' } }], [['x']])
-    const file = { id: 0, location: 'memory://seeded/y', partitionValues: {}, rowCount: 1, sizeBytes: 1, deleted: undefined }
-    const scan: Relation = { kind: 'scan', files: [file], columns: [column('a')], locator: undefined, deletions: 'drop' }
+    const file = {
+      id: 0,
+      location: 'memory://seeded/y',
+      partitionValues: {},
+      rowCount: 1,
+      sizeBytes: 1,
+      deleted: undefined,
+    }
+    const scan: Relation = {
+      kind: 'scan',
+      files: [file],
+      columns: [column('a')],
+      locator: undefined,
+      deletions: 'drop',
+    }
     await expect(read(scan)).rejects.toMatchObject({ code: 'DELTA_DATA_FILE_CORRUPT' })
   })
 
   test.each<{ name: string; guard: Expr; outcome: 'rows' | 'error' }>([
-    { name: 'guarded by a condition before it', guard: call('<>', [col('y', double), lit(0, double)]), outcome: 'rows' },
+    {
+      name: 'guarded by a condition before it',
+      guard: call('<>', [col('y', double), lit(0, double)]),
+      outcome: 'rows',
+    },
     { name: 'not guarded', guard: call('<>', [col('y', double), lit(9, double)]), outcome: 'error' },
   ])('a join key that fails on a row, $name -> $outcome', async ({ guard, outcome }) => {
     const key = call('=', [col('x', double), call('/', [lit(10, double), col('y', double)])])
@@ -95,45 +120,74 @@ describe('memory plane', () => {
       right: rows('y', [0, 2, 1], double),
       on: and([guard, key]),
     }
-    if (outcome === 'rows') expect(await read(join)).toEqual([[5, 2], [10, 1]])
+    if (outcome === 'rows')
+      expect(await read(join)).toEqual([
+        [5, 2],
+        [10, 1],
+      ])
     else await expect(read(join)).rejects.toMatchObject({ code: 'EXPRESSION_EVALUATION' })
   })
 
   test('a join of ten thousand rows on equality -> hashed, not tried pair by pair', async () => {
     const many = Array.from({ length: 10_000 }, (_, place) => BigInt(place))
     const on = call('=', [col('x', long), col('y', long)])
-    const join: Relation = { kind: 'join', join: 'inner', left: rows('x', many), right: rows('y', many.toReversed()), on }
+    const join: Relation = {
+      kind: 'join',
+      join: 'inner',
+      left: rows('x', many),
+      right: rows('y', many.toReversed()),
+      on,
+    }
     expect(await read(join)).toHaveLength(10_000)
   })
 
   test('files past the target size -> several, in input order', async () => {
     const values = Array.from({ length: 100 }, (_, place) => BigInt(place))
-    const files = await memoryPlane().write(request('memory://sized', rows('a', values), { targetFileBytes: 300, statistics: ['a'] }))
+    const files = await memoryPlane().write(
+      request('memory://sized', rows('a', values), { targetFileBytes: 300, statistics: ['a'] }),
+    )
     expect(files.length).toBeGreaterThan(2)
     const bounds = files.map((file) => file.statistics.columns.get('a'))
     expect(bounds[0]?.min).toBe(0n)
-    expect(bounds.slice(1).map((one) => one?.min)).toEqual(bounds.slice(0, -1).map((one) => BigInt(Number(one?.max) + 1)))
+    expect(bounds.slice(1).map((one) => one?.min)).toEqual(
+      bounds.slice(0, -1).map((one) => BigInt(Number(one?.max) + 1)),
+    )
   })
 
   test('partitions that alternate, in input order -> a file for each run; in any order -> one for each partition', async () => {
     const input: Relation = {
       kind: 'rows',
-      columns: [{ name: 'a', type: long }, { name: 'p', type: long }],
-      values: [[1n, 2n, 3n], [0n, 1n, 0n]],
+      columns: [
+        { name: 'a', type: long },
+        { name: 'p', type: long },
+      ],
+      values: [
+        [1n, 2n, 3n],
+        [0n, 1n, 0n],
+      ],
       rowCount: 3,
     }
     const rest = { columns: [column('a'), column('p', true)], partitionBy: ['p'] }
     const inOrder = await memoryPlane().write(request('memory://runs', input, { ...rest, order: 'input' }))
-    expect(inOrder.map((file) => [file.partitionValues['p'], file.rowCount])).toEqual([['0', 1], ['1', 1], ['0', 1]])
+    expect(inOrder.map((file) => [file.partitionValues['p'], file.rowCount])).toEqual([
+      ['0', 1],
+      ['1', 1],
+      ['0', 1],
+    ])
     const anyOrder = await memoryPlane().write(request('memory://runs', input, { ...rest, order: 'any' }))
-    expect(anyOrder.map((file) => [file.partitionValues['p'], file.rowCount])).toEqual([['0', 2], ['1', 1]])
+    expect(anyOrder.map((file) => [file.partitionValues['p'], file.rowCount])).toEqual([
+      ['0', 2],
+      ['1', 1],
+    ])
     expect(anyOrder[0]?.path.startsWith('p=0/')).toBe(true)
   })
 
   test('what it cannot do -> said by a code', async () => {
     const plane = memoryPlane()
     expect(plane.select).toBeUndefined()
-    await expect(plane.stage({ kind: 'files', format: 'csv', paths: ['x'] })).rejects.toMatchObject({ code: 'EXPRESSION_UNSUPPORTED' })
+    await expect(plane.stage({ kind: 'files', format: 'csv', paths: ['x'] })).rejects.toMatchObject({
+      code: 'EXPRESSION_UNSUPPORTED',
+    })
     await expect(plane.stage({ kind: 'select', sql: 'SELECT 1', tables: new Map() })).rejects.toMatchObject({
       code: 'EXPRESSION_UNSUPPORTED',
     })
@@ -142,11 +196,24 @@ describe('memory plane', () => {
   })
 
   test('staging files of the registry -> their rows, cast to the schema', async () => {
-    registerFile('memory://seeded/z', [{ name: 'A', type: { kind: 'integer' } }, { name: 'b', type: long }], [[1, 2n]])
+    registerFile(
+      'memory://seeded/z',
+      [
+        { name: 'A', type: { kind: 'integer' } },
+        { name: 'b', type: long },
+      ],
+      [[1, 2n]],
+    )
     const schema = { kind: 'struct' as const, fields: [{ name: 'a', type: long, nullable: true, metadata: {} }] }
     const staged = await memoryPlane().stage({ kind: 'files', format: 'parquet', paths: ['memory://seeded/z'], schema })
-    expect(staged.columns).toEqual([{ name: 'A', type: long }, { name: 'b', type: long }])
-    const columns = [{ name: 's.a', from: 'A', type: long }, { name: 's.b', from: 'b', type: long }]
+    expect(staged.columns).toEqual([
+      { name: 'A', type: long },
+      { name: 'b', type: long },
+    ])
+    const columns = [
+      { name: 's.a', from: 'A', type: long },
+      { name: 's.b', from: 'b', type: long },
+    ]
     expect(await read({ kind: 'staged', rows: staged, columns, rowNumber: 'n' })).toEqual([[1n, 2n, 0]])
   })
 })

@@ -95,10 +95,19 @@ class MemoryPlane implements DataPlane {
 /** Files of this plane's own registry; of other formats it knows nothing. */
 function stageFiles(source: Extract<OutsideSource, { kind: 'files' }>): StagedRows {
   if (source.format !== 'parquet') {
-    throw failure('EXPRESSION_UNSUPPORTED', `Cannot read ${source.format} files: the memory plane holds rows, not text.`)
+    throw failure(
+      'EXPRESSION_UNSUPPORTED',
+      `Cannot read ${source.format} files: the memory plane holds rows, not text.`,
+    )
   }
   const files = source.paths.map((path) => dataFile(path))
   const wanted = new Map((source.schema?.fields ?? []).map((field) => [field.name.toLowerCase(), field.type]))
-  const columns = (files[0]?.columns ?? []).map(({ name, type }) => ({ name, type: wanted.get(name.toLowerCase()) ?? type }))
-  return new MemoryStagedRows(columns, files.flatMap((file) => convertRows(file, columns)))
+  const columns = (files[0]?.columns ?? []).map(({ name, type }) => ({
+    name,
+    type: wanted.get(name.toLowerCase()) ?? type,
+  }))
+  return new MemoryStagedRows(
+    columns,
+    files.flatMap((file) => convertRows(file, columns)),
+  )
 }

@@ -35,7 +35,8 @@ export function scanFiles(scan: Scan, columns: readonly RelationColumn[]): Table
   for (const file of scan.files) {
     const data = dataFile(file.location)
     const readers = scan.columns.map((column) => columnReader(column, file, data))
-    const deleted = scan.deletions === 'drop' && file.deleted !== undefined && file.deleted.count > 0 ? file.deleted : undefined
+    const deleted =
+      scan.deletions === 'drop' && file.deleted !== undefined && file.deleted.count > 0 ? file.deleted : undefined
     for (let position = 0; position < data.rows.length; position++) {
       if (deleted?.has(position) === true) continue
       const from = data.rows[position] ?? []
@@ -53,7 +54,13 @@ function columnReader(column: ScanColumn, file: ScanFile, data: DataFile): (row:
     const value = parsePartitionValue(file.partitionValues[column.physicalName], column.type)
     return () => value
   }
-  return fileColumnReader(data, (found) => isColumn(found, column), column.type, column.fieldId !== undefined, file.location)
+  return fileColumnReader(
+    data,
+    (found) => isColumn(found, column),
+    column.type,
+    column.fieldId !== undefined,
+    file.location,
+  )
 }
 
 function fileColumnReader(
@@ -80,7 +87,9 @@ function isColumn(candidate: FileColumn, column: ScanColumn): boolean {
 
 /** A whole file in other types, columns found by name. */
 export function convertRows(file: DataFile, columns: readonly RelationColumn[]): readonly Row[] {
-  const readers = columns.map(({ name, type }) => fileColumnReader(file, (column) => column.name === name, type, false, 'a file'))
+  const readers = columns.map(({ name, type }) =>
+    fileColumnReader(file, (column) => column.name === name, type, false, 'a file'),
+  )
   return file.rows.map((row) => readers.map((read) => read(row)))
 }
 
@@ -114,7 +123,8 @@ function structConverter(from: StructType, to: StructType, byId: boolean, where:
     return { index, convert: found === undefined ? undefined : converter(found.type, field.type, byId, where) }
   })
   const same =
-    from.fields.length === to.fields.length && fields.every(({ index, convert }, place) => index === place && convert === undefined)
+    from.fields.length === to.fields.length &&
+    fields.every(({ index, convert }, place) => index === place && convert === undefined)
   if (same) return undefined
   return (value) => {
     const items = asList(value)
@@ -132,9 +142,13 @@ const microsPerDay = 86_400_000_000n
 function widening(from: DataType, to: DataType, where: string): Convert | undefined {
   if (from.kind === to.kind && (from.kind !== 'decimal' || isEqualDecimal(from, to))) return undefined
   if (!isWidening(from, to)) {
-    throw failure('DELTA_DATA_FILE_CORRUPT', `Cannot read ${where}: it holds ${from.kind} where the table has ${to.kind}.`, {
-      details: { path: where, found: from.kind, expected: to.kind },
-    })
+    throw failure(
+      'DELTA_DATA_FILE_CORRUPT',
+      `Cannot read ${where}: it holds ${from.kind} where the table has ${to.kind}.`,
+      {
+        details: { path: where, found: from.kind, expected: to.kind },
+      },
+    )
   }
   if (to.kind === 'decimal') return (value) => decimalOf(value, to.scale)
   if (to.kind === 'timestamp_ntz') return (value) => BigInt(Number(value)) * microsPerDay

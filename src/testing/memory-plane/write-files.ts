@@ -41,7 +41,10 @@ export function writeFiles(input: Table, request: WriteRequest): readonly Writte
     return { column, place }
   })
   const partitions = request.partitionBy.map((name) =>
-    must(placed.find(({ column }) => column.name === name), `no column ${name} to partition by`),
+    must(
+      placed.find(({ column }) => column.name === name),
+      `no column ${name} to partition by`,
+    ),
   )
   const stored = placed.filter((one) => !partitions.includes(one))
   const columns = stored.map(({ column }): FileColumn => {
@@ -57,7 +60,13 @@ function writeFile(
   partitions: readonly Placed[],
   request: WriteRequest,
 ): WrittenFile {
-  const folder = partitions.length === 0 ? '' : `${hivePartitionDirectory(partitions.map(({ column }) => column.physicalName), file.partitionValues)}/`
+  const folder =
+    partitions.length === 0
+      ? ''
+      : `${hivePartitionDirectory(
+          partitions.map(({ column }) => column.physicalName),
+          file.partitionValues,
+        )}/`
   const path = folder + nextFileName(request.directory)
   registerFile(locationOf(request.directory, path), columns, file.rows, file.bytes)
   return {
@@ -83,7 +92,9 @@ function divide(
     let file = open.get(key)
     if (file === undefined || file.bytes >= request.targetFileBytes) {
       if (request.order === 'input') open.clear()
-      const partitionValues = Object.fromEntries(partitions.map(({ column }, index) => [column.physicalName, texts[index] ?? null]))
+      const partitionValues = Object.fromEntries(
+        partitions.map(({ column }, index) => [column.physicalName, texts[index] ?? null]),
+      )
       file = { partitionValues, rows: [], bytes: 100 }
       open.set(key, file)
       files.push(file)
@@ -121,9 +132,13 @@ function checkRows(check: RowCheck, input: Table): void {
     input.columns.map(({ name, type }, place) => [name.replace(/^t\./, ''), toJs(row[place] ?? null, type)]),
   )
   if (check.kind === 'not-null') {
-    throw failure('DELTA_NOT_NULL_CONSTRAINT_VIOLATED', `Cannot write: column ${check.name} is NOT NULL and a row has NULL in it.`, {
-      details: { column: check.name, row: shown },
-    })
+    throw failure(
+      'DELTA_NOT_NULL_CONSTRAINT_VIOLATED',
+      `Cannot write: column ${check.name} is NOT NULL and a row has NULL in it.`,
+      {
+        details: { column: check.name, row: shown },
+      },
+    )
   }
   throw failure('DELTA_VIOLATE_CONSTRAINT_WITH_VALUES', `Cannot write: a row fails the invariant ${check.name}.`, {
     details: { constraint: check.name, row: shown },
