@@ -5,6 +5,9 @@ from json_lines import serve
 from spark_session import start
 
 spark = start()
+# Tables of the suite are tiny: compiling and replanning their queries would take most of the time.
+for setting in ("spark.sql.codegen.wholeStage", "spark.sql.adaptive.enabled"):
+    spark.conf.set(setting, "false")
 
 
 def run(sql):
