@@ -11,10 +11,12 @@ import { Worker } from './worker.ts'
 let folder: string
 let spark: Worker
 let deltars: Worker
-beforeAll(() => {
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'braid-theirs-'))
   spark = Worker.start('spark_worker.py')
   deltars = Worker.start('deltars_worker.py')
+  // Spark takes its time to start; the first test should not.
+  await spark.ask('rows', { sql: 'SELECT 1' })
 })
 afterAll(async () => {
   await Promise.all([spark.stop(), deltars.stop()])

@@ -9,9 +9,11 @@ import { type Exact, type ExactRow, Worker } from './worker.ts'
 
 let folder: string
 let spark: Worker
-beforeAll(() => {
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'braid-turns-'))
   spark = Worker.start('spark_worker.py')
+  // Spark takes its time to start; the first test should not.
+  await spark.ask('rows', { sql: 'SELECT 1' })
 })
 afterAll(async () => {
   await spark.stop()
