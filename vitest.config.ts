@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     exclude: ['**/node_modules/**', '.braid/**', '.peers/**', 'dist/**'],
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 120_000,
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
   },
 })

@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: ['interop/**/*.test.ts'],
     fileParallelism: false,
-    testTimeout: 120_000,
-    hookTimeout: 180_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 })
