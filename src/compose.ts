@@ -12,7 +12,7 @@ import { Lake } from './table/lake.ts'
 import type { ConflictOptions } from './table/options.ts'
 import { tableParts } from './table/parts.ts'
 import { failure } from './base/errors.ts'
-import type { TableParts } from './transaction/context.ts'
+import type { CheckpointTiming, TableParts } from './transaction/context.ts'
 
 export interface OpenOptions extends ConflictOptions {
   /** Storage other than the local disk, already at the table's root. */
@@ -20,6 +20,11 @@ export interface OpenOptions extends ConflictOptions {
   /** A data plane other than the process's shared DuckDB. */
   readonly plane?: DataPlane | undefined
   readonly telemetry?: Telemetry | undefined
+  /**
+   * `beside` (default): a commit that owes a checkpoint does not wait for it; `close` does, and what goes wrong is told by telemetry.
+   * `wait`: it does, and what goes wrong stands in its warnings too.
+   */
+  readonly checkpoints?: CheckpointTiming | undefined
 }
 
 export type DeltaTable = Table
@@ -69,6 +74,7 @@ function partsFor(path: string, options: OpenOptions): TableParts {
     environment: systemEnvironment(),
     telemetry: options.telemetry,
     plane: async () => options.plane ?? sharedPlane(),
+    checkpointTiming: options.checkpoints ?? 'beside',
   })
 }
 

@@ -16,12 +16,16 @@ export interface DeletionVectorCache {
   set(id: string, positions: RowPositions): void
 }
 
+/** What an entry itself takes, as rows. */
+const entryRows = 64
+
 /** @param maxRows rows held at most, over all vectors; four bytes each */
 export function deletionVectorCache(maxRows = 4_000_000): DeletionVectorCache {
   const entries = new Map<string, RowPositions>()
   let rows = 0
   const drop = (id: string): void => {
-    rows -= entries.get(id)?.count ?? 0
+    const dropped = entries.get(id)
+    if (dropped !== undefined) rows -= dropped.count + entryRows
     entries.delete(id)
   }
   return {
@@ -36,7 +40,7 @@ export function deletionVectorCache(maxRows = 4_000_000): DeletionVectorCache {
     set(id, positions) {
       drop(id)
       entries.set(id, positions)
-      rows += positions.count
+      rows += positions.count + entryRows
       for (const oldest of entries.keys()) {
         if (rows <= maxRows || oldest === id) break
         drop(oldest)
@@ -52,13 +56,17 @@ export async function loadDeletionVector(
   cache: DeletionVectorCache,
 ): Promise<RowPositions> {
   const path = deletionVectorPath(descriptor)
-  if (path === undefined) return decodeInline(descriptor)
-  const id = deletionVectorId(descriptor) ?? path
+  const id = cacheKey(descriptor)
   const known = cache.get(id)
   if (known !== undefined) return known
-  const positions = await readVector(store, path, descriptor)
+  const positions = path === undefined ? decodeInline(descriptor) : await readVector(store, path, descriptor)
   cache.set(id, positions)
   return positions
+}
+
+/** With what is checked against the bytes, so that a descriptor that claims something else is read and refused. */
+export function cacheKey(descriptor: DeletionVectorDescriptor): string {
+  return `${deletionVectorId(descriptor)} ${descriptor.cardinality} ${descriptor.sizeInBytes}`
 }
 
 /** A file packs the vectors of a whole commit, so only the one's own bytes are read, behind the version byte of the file. */

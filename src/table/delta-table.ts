@@ -211,9 +211,10 @@ export class DeltaTable {
     return commit?.commitInfo?.txnId === txnId ? 'committed' : 'absent'
   }
 
-  /** Optional for a table by path: nothing is held open but memory. Later calls fail with CLOSED. */
+  /** Optional for a table by path: it waits for a checkpoint under way, and later calls fail with CLOSED. */
   async close(): Promise<void> {
     this.#closed = true
+    await this.#parts.background.idle()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

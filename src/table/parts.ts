@@ -7,7 +7,8 @@ import type { CheckpointWriter } from '../ports/checkpoint-writer.ts'
 import { type Telemetry, silentTelemetry } from '../ports/telemetry.ts'
 import { deletionVectorCache } from '../log/deletion-vectors.ts'
 import type { DataPlane } from '../relation/data-plane.ts'
-import type { TableParts } from '../transaction/context.ts'
+import { Background } from '../transaction/background.ts'
+import type { CheckpointTiming, TableParts } from '../transaction/context.ts'
 
 export interface Ports {
   readonly store: ObjectStore
@@ -17,6 +18,8 @@ export interface Ports {
   readonly telemetry?: Telemetry | undefined
   /** Called at the first use of data; log reading needs none. */
   readonly plane: () => Promise<DataPlane>
+  /** Default: wait. */
+  readonly checkpointTiming?: CheckpointTiming | undefined
 }
 
 export function tableParts(ports: Ports): TableParts {
@@ -28,5 +31,7 @@ export function tableParts(ports: Ports): TableParts {
     environment,
     telemetry,
     vectors: deletionVectorCache(),
+    background: new Background(),
+    checkpoints: ports.checkpointTiming ?? 'wait',
   }
 }

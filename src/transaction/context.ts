@@ -6,6 +6,7 @@ import type { Environment } from '../ports/environment.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import type { SetTransaction } from '../protocol/actions.ts'
 import type { DataPlane } from '../relation/data-plane.ts'
+import type { Background } from './background.ts'
 
 export interface TableParts {
   readonly log: TableLog
@@ -14,7 +15,12 @@ export interface TableParts {
   readonly environment: Environment
   readonly telemetry: Telemetry
   readonly vectors: DeletionVectorCache
+  readonly background: Background
+  readonly checkpoints: CheckpointTiming
 }
+
+/** `wait`: a commit that owes a checkpoint ends after it. `beside`: it ends before, and the checkpoint follows. */
+export type CheckpointTiming = 'wait' | 'beside'
 
 export type OnConflict = 'repair' | 'rerun' | 'abort'
 

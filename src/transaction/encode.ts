@@ -8,7 +8,7 @@
  */
 import { assert, must } from '../base/assert.ts'
 import { failure } from '../base/errors.ts'
-import { loadDeletionVector } from '../log/deletion-vectors.ts'
+import { cacheKey, loadDeletionVector } from '../log/deletion-vectors.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import type { Action, AddFile, DeletionVectorDescriptor, RemoveFile } from '../protocol/actions.ts'
 import {
@@ -157,7 +157,10 @@ async function withVectors(
     if (cache.vectors.get(path)?.key === key) continue
     const descriptor = inlineDescriptor(removal.total)
     if (descriptor.sizeInBytes > maxInlineBytes) pending.push(removal)
-    else cache.vectors.set(path, { key, descriptor, stats: wideStatistics(newest, removal) })
+    else {
+      cache.vectors.set(path, { key, descriptor, stats: wideStatistics(newest, removal) })
+      state.parts.vectors.set(cacheKey(descriptor), removal.total)
+    }
   }
   if (pending.length > 0) await packVectors(state, newest, pending, cache)
   return removals.map(({ live }) => {
@@ -199,6 +202,8 @@ function vectorKey({ live, total }: Removal): string {
 /** The file's statistics with bounds no longer tight, and its physical rows, which a file with a vector must state. */
 function wideStatistics(newest: Snapshot, { live, rowCount }: Removal): string {
   const stats = statisticsOf(newest, live)
+  const isWide = !stats.tightBounds && stats.numRecords === rowCount
+  if (isWide && live.stats !== undefined) return live.stats
   return printStatistics(
     { ...stats, numRecords: rowCount, tightBounds: false },
     newest.columns,

@@ -14,7 +14,7 @@ import { keyRowsOf } from './key-tags.ts'
 
 /** Whether the file could hold a row for which `where` (over `t.<column>`) is TRUE. */
 export function mayHold(snapshot: Snapshot, where: Expr, file: AddFile): boolean {
-  return !canSkip(where, factsOf(snapshot, file)) && !keysRuleOut(snapshot, where, file)
+  return !keysRuleOut(snapshot, where, file) && !canSkip(where, factsOf(snapshot, file))
 }
 
 interface KeyTest {
@@ -58,12 +58,29 @@ const parsedOf = new WeakMap<
   { readonly columns: readonly TableColumn[]; readonly statistics: FileStatistics }
 >()
 
+/** By text: a file whose vector grows has a new entry with the statistics of the one before. */
+const recentTexts = new WeakMap<readonly TableColumn[], Map<string, FileStatistics>>()
+const recentTextsKept = 256
+
 /** The file's statistics, parsed once for as long as its entry lives. */
 export function statisticsOf(snapshot: Snapshot, file: AddFile): FileStatistics {
+  const { columns } = snapshot
   const known = parsedOf.get(file)
-  if (known?.columns === snapshot.columns) return known.statistics
-  const statistics = parseStatistics(file.stats, snapshot.columns)
-  parsedOf.set(file, { columns: snapshot.columns, statistics })
+  if (known?.columns === columns) return known.statistics
+  const statistics = parseRecent(file, columns)
+  parsedOf.set(file, { columns, statistics })
+  return statistics
+}
+
+function parseRecent({ stats, deletionVector }: AddFile, columns: readonly TableColumn[]): FileStatistics {
+  if (stats === undefined || deletionVector === undefined) return parseStatistics(stats, columns)
+  let recent = recentTexts.get(columns)
+  if (recent === undefined) recentTexts.set(columns, (recent = new Map()))
+  const known = recent.get(stats)
+  if (known !== undefined) return known
+  const statistics = parseStatistics(stats, columns)
+  if (recent.size >= recentTextsKept) recent.clear()
+  recent.set(stats, statistics)
   return statistics
 }
 

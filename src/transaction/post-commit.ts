@@ -1,4 +1,4 @@
-/** Work after a commit. Nothing here can fail the commit: what goes wrong becomes a warning and an event. */
+/** Work after a commit. Nothing here can fail the commit: what goes wrong becomes an event, and a warning where it was waited for. */
 import type { TableParts } from './context.ts'
 
 /** @returns what went wrong, a sentence each */
@@ -21,7 +21,13 @@ export async function afterCommit(
   }
   if (discarded.length > 0) await attempt('deleting unused files', () => parts.log.store.delete(discarded))
   if (version > 0 && version % checkpointInterval === 0) {
-    await attempt('the checkpoint', async () => parts.log.checkpoint(await parts.log.snapshot({ version })))
+    // Taken now, while the version is the newest one and costs nothing to have.
+    const snapshot = parts.log.snapshot({ version })
+    // A failure is met by whoever awaits it, which may be nobody where a later checkpoint takes this one's place.
+    snapshot.catch(() => undefined)
+    const work = () => attempt('the checkpoint', async () => parts.log.checkpoint(await snapshot))
+    if (parts.checkpoints === 'wait') await work()
+    else parts.background.run(work)
   }
   return warnings
 }

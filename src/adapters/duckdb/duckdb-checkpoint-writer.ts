@@ -5,6 +5,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import type { CheckpointColumns, CheckpointRow, CheckpointWriter } from '../../ports/checkpoint-writer.ts'
 import { type CheckpointField, checkpointFields } from '../parquet/checkpoint-schema.ts'
 import { type DuckdbOptions, smallSettings } from './duckdb-plane.ts'
@@ -14,6 +15,9 @@ import { quoteName, quoteText } from './quote.ts'
 /** Bytes of one action at most; a longer one fails the checkpoint, which fails no commit. */
 const maxActionBytes = 64 * 1024 * 1024
 
+/** About a millisecond's work. */
+const rowsPerTurn = 128
+
 export function duckdbCheckpointWriter(options: DuckdbOptions = {}): CheckpointWriter {
   const settings = smallSettings(options)
   const shared = engine(settings)
@@ -22,7 +26,7 @@ export function duckdbCheckpointWriter(options: DuckdbOptions = {}): CheckpointW
       await mkdir(settings.tempDirectory, { recursive: true })
       const name = join(settings.tempDirectory, `checkpoint-${randomUUID()}`)
       try {
-        await writeFile(`${name}.json`, rows.map(line).join('\n'))
+        await writeFile(`${name}.json`, lines(rows))
         await shared.use((session) => session.run(copyStatement(name, columns)))
         return new Uint8Array(await readFile(`${name}.parquet`))
       } finally {
@@ -30,6 +34,17 @@ export function duckdbCheckpointWriter(options: DuckdbOptions = {}): CheckpointW
         await rm(`${name}.parquet`, { force: true })
       }
     },
+  }
+}
+
+/** In pieces, with a turn for others between them: a process that commits meanwhile is held up by one piece at most. */
+async function* lines(rows: readonly CheckpointRow[]): AsyncGenerator<string> {
+  for (let at = 0; at < rows.length; at += rowsPerTurn) {
+    if (at > 0) await setImmediate()
+    yield `${rows
+      .slice(at, at + rowsPerTurn)
+      .map(line)
+      .join('\n')}\n`
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Writes a relation with COPY. Order `input`: one file, the sort at the root of the input kept. Order `any`: files of about the target
+ * Writes a relation with COPY, or a few constant rows without it. Order `input`: one file, the sort at the root of the input kept. Order `any`: files of about the target
  * size, written in parallel. Partitioned: one folder a partition value, as Hive names them.
  *
  * An interrupted COPY leaves partial files, so every name starts with the write's own id, and a failed write deletes what bears it.
@@ -16,6 +16,7 @@ import type { ScanColumn } from '../../relation/tree.ts'
 import { checkMessage, failedCheck } from './errors.ts'
 import { fieldIdOption } from './field-ids.ts'
 import { fileStatistics } from './file-statistics.ts'
+import type { writeSmallFile } from '../parquet/small-file.ts'
 import type { Engine, Session } from './instance.ts'
 import type { VectorTables } from './loaded-tables.ts'
 import { type PartitionPlan, planPartitions } from './partitions.ts'
@@ -34,6 +35,8 @@ export async function writeRelation(
 ): Promise<readonly WrittenFile[]> {
   const writeId = randomUUID()
   try {
+    const small = smallWriter()?.(request, writeId)
+    if (small !== undefined) return [small]
     return await engine.use(async (session) => {
       const prepared = await prepare(engine, vectors, session, request.input)
       try {
@@ -49,6 +52,16 @@ export async function writeRelation(
     await deletePartial(request.directory, writeId)
     throw error
   }
+}
+
+let writes = 0
+let loaded: typeof writeSmallFile | undefined
+
+/** Loaded beside the second write, which does not wait for it: a process that writes once starts faster without. */
+function smallWriter(): typeof writeSmallFile | undefined {
+  writes += 1
+  if (writes === 2) void import('../parquet/small-file.ts').then((module) => (loaded = module.writeSmallFile))
+  return loaded
 }
 
 async function copy(

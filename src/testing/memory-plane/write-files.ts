@@ -10,6 +10,7 @@ import { failure } from '../../base/errors.ts'
 import type { Datum } from '../../protocol/datum.ts'
 import { Decimal } from '../../protocol/datum.ts'
 import type { PartitionValues } from '../../protocol/actions.ts'
+import { exactStatistics } from '../../protocol/exact-statistics.ts'
 import { toJs } from '../../protocol/js-values.ts'
 import { hivePartitionDirectory } from '../../protocol/paths.ts'
 import { printPartitionValue } from '../../protocol/partition-values.ts'
@@ -17,7 +18,6 @@ import type { RowCheck, WriteRequest, WrittenFile } from '../../relation/data-pl
 import type { ScanColumn } from '../../relation/tree.ts'
 import type { FileColumn } from './data-files.ts'
 import { locationOf, nextFileName, registerFile } from './data-files.ts'
-import { fileStatistics } from './file-statistics.ts'
 import type { Row, Table } from './table.ts'
 import { rowFunction } from './table.ts'
 
@@ -74,7 +74,7 @@ function writeFile(
     sizeBytes: file.bytes,
     rowCount: file.rows.length,
     partitionValues: file.partitionValues,
-    statistics: fileStatistics(file.rows, columns, request.statistics),
+    statistics: exactStatistics(file.rows, columns, request.statistics),
   }
 }
 

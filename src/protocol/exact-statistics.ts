@@ -1,12 +1,17 @@
 /** Exact statistics of rows about to be written. Source: PROTOCOL.md, "Per-file Statistics". */
-import { physicalFieldName } from '../../protocol/column-mapping.ts'
-import { compareDatums } from '../../protocol/datum-order.ts'
-import type { Datum } from '../../protocol/datum.ts'
-import type { ColumnPath, ColumnStatistics, FileStatistics } from '../../protocol/statistics.ts'
-import type { DataType } from '../../protocol/types.ts'
-import type { FileColumn } from './data-files.ts'
-import { isList } from './read-file.ts'
-import type { Row } from './table.ts'
+import { physicalFieldName } from './column-mapping.ts'
+import { compareDatums } from './datum-order.ts'
+import type { Datum } from './datum.ts'
+import type { ColumnPath, ColumnStatistics, FileStatistics } from './statistics.ts'
+import type { DataType } from './types.ts'
+
+/** A column as files have it, under its physical name. */
+interface StoredColumn {
+  readonly name: string
+  readonly type: DataType
+}
+
+type Row = readonly Datum[]
 
 interface Leaf {
   readonly type: DataType
@@ -14,9 +19,10 @@ interface Leaf {
   readonly places: readonly number[]
 }
 
-export function fileStatistics(
+/** @param rows values in the order of `columns` */
+export function exactStatistics(
   rows: readonly Row[],
-  columns: readonly FileColumn[],
+  columns: readonly StoredColumn[],
   paths: readonly ColumnPath[],
 ): FileStatistics {
   const statistics = new Map<ColumnPath, ColumnStatistics>()
@@ -27,7 +33,7 @@ export function fileStatistics(
   return { numRecords: rows.length, tightBounds: true, columns: statistics }
 }
 
-function findLeaf(path: ColumnPath, columns: readonly FileColumn[]): Leaf | undefined {
+function findLeaf(path: ColumnPath, columns: readonly StoredColumn[]): Leaf | undefined {
   const [first, ...names] = path.split('\u001f')
   const place = columns.findIndex((column) => column.name === first)
   let type = columns[place]?.type
@@ -64,7 +70,7 @@ function leafStatistics(rows: readonly Row[], leaf: Leaf): ColumnStatistics {
 function valueAt(row: Row, places: readonly number[]): Datum {
   let value: Datum = row
   for (const place of places) {
-    if (!isList(value)) return null
+    if (!Array.isArray(value)) return null
     value = value[place] ?? null
   }
   return value
