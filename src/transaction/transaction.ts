@@ -33,6 +33,10 @@ import { TableEvidence } from './table-evidence.ts'
 /** Puts tried for one commit before giving up; each lost put means that another writer made progress. */
 const maxPuts = 10_000
 
+/** A writer that lost n races waits (n - 1) times this at most, but never longer than the limit; milliseconds, before jitter. */
+const standBackMs = 25
+const standBackLimitMs = 150
+
 /** New metadata and protocol that the commit carries (create, overwrite, feature upgrade). */
 export interface TermsEdit {
   readonly protocol?: Protocol | undefined
@@ -129,6 +133,7 @@ export class Transaction {
       if (this.#isEmpty(encoded)) return this.#nothingDone(this.#state.snapshot.version, false)
       const result = await this.#put(encoded)
       if (result !== undefined) return result
+      await this.#standBack()
     }
     throw failure('DELTA_MAX_COMMIT_RETRIES_EXCEEDED', `lost ${maxPuts} races for the next version of the table`, {
       details: { puts: this.#puts },
@@ -264,6 +269,16 @@ export class Transaction {
       this.#state.discarded,
     )
     return this.#result({ version, committed: true, alreadyApplied: false, metrics, warnings })
+  }
+
+  /**
+   * After a second lost race on, let others go first for a moment: an attempt costs processor time, and where many writers spend it on
+   * attempts that are lost, all of them are slower. The first loss says nothing of a crowd.
+   */
+  async #standBack(): Promise<void> {
+    const { environment } = this.#parts
+    const longestMs = Math.min(standBackMs * (this.#puts - 1), standBackLimitMs)
+    if (longestMs > 0) await environment.sleep(environment.random() * longestMs, this.#settings.signal)
   }
 
   /** Files must be durable before the commit that names them, and need be made so only once: a retry syncs its commit alone. */
