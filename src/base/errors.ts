@@ -3,6 +3,8 @@
  * A kind exists only where the caller would act differently; the message is for people and may change, `code` may not.
  */
 
+import { cdcErrorClasses } from './cdc-errors.ts'
+
 /** What the caller may do: `never` retry as is, `rerun` the statement on the newer table, `resend` the same call. */
 export type Retry = 'never' | 'rerun' | 'resend'
 
@@ -279,6 +281,7 @@ export const errorClasses = define({
     cause: 'The handle or transaction was closed, committed or rolled back.',
     cure: 'Open it again.',
   },
+  ...cdcErrorClasses,
   INTERNAL_ERROR: {
     kind: 'internal',
     retry: 'never',

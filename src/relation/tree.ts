@@ -107,3 +107,24 @@ export type Relation =
       readonly by: readonly { readonly value: Expr; readonly descending: boolean }[]
     }
   | { readonly kind: 'limit'; readonly input: Relation; readonly rows: number }
+  /** The input's columns, then one for each call. `orderBy` is as in `sort`; where it leaves rows equal, their order is not defined. */
+  | {
+      readonly kind: 'window'
+      readonly input: Relation
+      /** Input columns; NULLs are one group. */
+      readonly partitionBy: readonly string[]
+      readonly orderBy: readonly { readonly value: Expr; readonly descending: boolean }[]
+      readonly columns: readonly { readonly name: string; readonly call: WindowCall }[]
+    }
+
+/**
+ * `lag` and `lead`: the value one row before and after, NULL at the ends. `last`: the last value so far that is not NULL, the current
+ * row's included. `row_number`: from 1 (long). `count`, `min` and `max` ignore NULLs: over the rows so far, the current one included, or over the whole
+ * partition. `value` is absent for `row_number`, and for a `count` of rows.
+ */
+export interface WindowCall {
+  readonly function: 'row_number' | 'lag' | 'lead' | 'last' | 'count' | 'min' | 'max'
+  readonly value?: Expr | undefined
+  readonly type: DataType
+  readonly frame: 'so-far' | 'partition'
+}

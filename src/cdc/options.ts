@@ -1,0 +1,39 @@
+/**
+ * What a user says of a flow, in the words of AUTO CDC. `definition.ts` checks it against the source and the target.
+ */
+import type { StructType } from '../protocol/types.ts'
+
+/** Columns by name; or all but some. */
+export type ColumnSelection = { readonly on: readonly string[] } | { readonly except: readonly string[] }
+
+export interface FlowOptions {
+  /** Names the flow in the target's log. Several flows may feed one target. */
+  readonly flow: string
+  readonly keys: readonly string[]
+  /** A column of the source, or several, compared one after another. */
+  readonly sequenceBy: string | readonly string[]
+  /** TRUE for an event that deletes its key; FALSE and NULL: an upsert. May use columns that are not selected. */
+  readonly applyAsDeleteWhen?: string | undefined
+  /** TRUE for an event that deletes every key at its sequence. */
+  readonly applyAsTruncateWhen?: string | undefined
+  /** Columns of the source that the target has. Default: all. */
+  readonly columns?: readonly string[] | undefined
+  readonly exceptColumns?: readonly string[] | undefined
+  /** An event's NULL leaves the value as it was: in all columns (true), or some. */
+  readonly ignoreNullUpdates?: true | ColumnSelection | undefined
+  /** A column of the source that lists the columns an event writes; its other columns stay as they were. */
+  readonly columnsToUpdate?: string | undefined
+  readonly storedAsScdType?: 1 | 2 | undefined
+  /** Type 2: columns whose changes open a new row. Default: all but the keys. */
+  readonly trackHistory?: ColumnSelection | undefined
+  /** Events of one key and sequence that differ. Default `deterministic`: a delete wins, else the greater payload. */
+  readonly onSequenceConflict?: 'deterministic' | 'error' | 'quarantine' | undefined
+  /** NULL keys and sequences. Default: fail. */
+  readonly onBadRow?: 'fail' | 'quarantine' | undefined
+  /** Type 2: names of the interval columns. Default `__START_AT`, `__END_AT`. */
+  readonly intervalColumns?: { readonly start: string; readonly end: string } | undefined
+  /** Name of the one struct column that the target has besides. Default `__cdc`. */
+  readonly metadataColumn?: string | undefined
+  /** Types of the source's columns, where the source does not say: objects, JSON. Default: found from the first batch. */
+  readonly schema?: StructType | string | undefined
+}
