@@ -4,15 +4,17 @@
  */
 import type { AnalyzeOptions } from '../expr/analyze-context.ts'
 import { analyze, analyzePredicate } from '../expr/analyze.ts'
-import { parseExpression } from '../expr/parse.ts'
+import { parseExpression, parseSelect } from '../expr/parse.ts'
 import { type Scope, joinScopes, tableScope } from '../expr/scope.ts'
-import type { SqlExpr } from '../expr/syntax.ts'
+import { checkParametersUsed } from '../expr/syntax-walk.ts'
+import type { SqlExpr, SqlSelect } from '../expr/syntax.ts'
 import type { Expr } from '../expr/tree.ts'
 import { trueLiteral } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import type { Telemetry } from '../ports/telemetry.ts'
 import type { DataPlane } from '../relation/data-plane.ts'
 import type { RelationColumn } from '../relation/tree.ts'
+import type { Statement } from '../transaction/plan.ts'
 import type { QuestionAnswers } from './questions.ts'
 
 /** Values bound to `:name`, as JavaScript values. */
@@ -39,6 +41,38 @@ export function parseOnce(text: string, setting: StatementSetting): SqlExpr {
   const syntax = parseExpression(text)
   setting.parsed.set(text, syntax)
   return syntax
+}
+
+/** @throws EXPRESSION_SYNTAX */
+export function parseSelectOnce(sql: string, setting: StatementSetting): SqlSelect {
+  // No expression begins with this character. The SELECT is kept as the subquery it would be in one.
+  const key = `\u0000${sql}`
+  const known = setting.parsed.get(key)
+  if (known?.kind === 'exists') return known.query
+  const query = parseSelect(sql)
+  setting.parsed.set(key, { kind: 'exists', query, at: query.at })
+  return query
+}
+
+/**
+ * The statement, whose planning fails if none of its texts uses one of these parameters: they are known once it is planned, and it has
+ * done nothing then.
+ * @throws EXPRESSION_PARAMETER, from `plan`
+ */
+export function usingParameters(
+  statement: Statement,
+  setting: StatementSetting,
+  params: Params | undefined,
+): Statement {
+  if (params === undefined) return statement
+  return {
+    ...statement,
+    plan: async (view) => {
+      const plan = await statement.plan(view)
+      checkParametersUsed(setting.parsed.values(), params)
+      return plan
+    },
+  }
 }
 
 export function targetScope(snapshot: Snapshot, setting: StatementSetting): Scope {

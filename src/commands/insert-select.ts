@@ -6,12 +6,11 @@ import { failure } from '../base/errors.ts'
 import { none } from '../conflict/act-log.ts'
 import { analyzeSelect } from '../expr/analyze-select.ts'
 import { coerceTo } from '../expr/coerce.ts'
-import { parseSelect } from '../expr/parse.ts'
 import type { Expr } from '../expr/tree.ts'
 import { col, lit } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import { type PlanningView, type Statement, type StatementPlan, emission } from '../transaction/plan.ts'
-import { type StatementSetting, targetScope } from './binding.ts'
+import { type StatementSetting, parseSelectOnce, targetScope } from './binding.ts'
 import { mayHold } from '../transaction/file-facts.ts'
 import { collectRows } from './collect-rows.ts'
 import { selectRelation } from './questions.ts'
@@ -30,7 +29,7 @@ export function insertSelectStatement(sql: string, setting: StatementSetting): S
 }
 
 async function planInsertSelect(sql: string, setting: StatementSetting, view: PlanningView): Promise<StatementPlan> {
-  const select = analyzeSelect(parseSelect(sql), targetScope(view.snapshot, setting), {
+  const select = analyzeSelect(parseSelectOnce(sql, setting), targetScope(view.snapshot, setting), {
     params: setting.params,
     frozen: { nowMicros: setting.nowMicros, timeZone: 'UTC' },
   })
@@ -78,7 +77,7 @@ function planRows(
 async function planAggregate(sql: string, setting: StatementSetting, view: PlanningView): Promise<StatementPlan> {
   const { snapshot } = view
   const ask = async (files: Awaited<ReturnType<PlanningView['wholeTable']>>) =>
-    collectRows(setting, selectRelation(parseSelect(sql), snapshot, files, setting))
+    collectRows(setting, selectRelation(parseSelectOnce(sql, setting), snapshot, files, setting))
   const answer = await ask(await view.wholeTable())
   const before = bag(answer.columns, answer.rows)
   const rows = {

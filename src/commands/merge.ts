@@ -5,6 +5,7 @@
  *
  * Target columns are read only where a clause or the ON condition uses them: an update of all columns reads the keys alone.
  */
+import { must } from '../base/assert.ts'
 import type { Json } from '../base/json.ts'
 import { none } from '../conflict/act-log.ts'
 import type { Expr } from '../expr/tree.ts'
@@ -46,16 +47,20 @@ export type MergeSource =
 const integer = { kind: 'integer' } as const
 
 export function mergeStatement(input: MergeInput, setting: StatementSetting): Statement {
+  const { source } = input
+  let held = source.kind === 'outside' ? source.rows : undefined
   return {
     operation: 'MERGE',
     parameters: mergeParameters(input),
     plan: async (view) => {
-      const rows = input.source.kind === 'outside' ? input.source.rows : await input.source.stage(view)
-      return planMerge(input, rows, setting, view)
+      if (source.kind === 'reads-target') {
+        await held?.release()
+        held = undefined
+        held = await source.stage(view)
+      }
+      return planMerge(input, must(held, 'a MERGE has a source'), setting, view)
     },
-    release: async () => {
-      if (input.source.kind === 'outside') await input.source.rows.release()
-    },
+    release: async () => held?.release(),
   }
 }
 

@@ -5,7 +5,7 @@
 import { failure } from '../base/errors.ts'
 import { appendStatement } from '../commands/append.ts'
 import type { SetList } from '../commands/assignments.ts'
-import type { StatementSetting } from '../commands/binding.ts'
+import { type StatementSetting, usingParameters } from '../commands/binding.ts'
 import { deleteStatement } from '../commands/delete.ts'
 import { insertSelectStatement } from '../commands/insert-select.ts'
 import type { MergeClause } from '../commands/merge-clauses.ts'
@@ -111,10 +111,8 @@ export class DeltaTable {
    * the next version, under one txnId, so no row is repeated.
    */
   async append(source: MergeInputSource, options: StatementOptions = {}): Promise<CommitResult> {
-    return this.#runOne(
-      options,
-      async (setting, snapshot) => this.#appendOf(source, setting, snapshot, options, 'Append'),
-      source,
+    return this.#runOne(options, async (setting, snapshot) =>
+      this.#appendOf(source, setting, snapshot, options, 'Append'),
     )
   }
 
@@ -124,9 +122,9 @@ export class DeltaTable {
     const setting = this.#setting(options)
     return this.#transact(options, async (tx) => {
       const append = await this.#appendOf(source, setting, tx.snapshot, options, 'Overwrite', parameters)
+      tx.hold(append)
       await tx.execute(deleteStatement({ where: options.where, operation: 'WRITE', parameters }, setting))
-      await tx.execute(append)
-      if (!isSelect(source)) checkParametersUsed(setting.parsed.values(), options.params)
+      await tx.execute(usingParameters(append, setting, options.params))
     })
   }
 
@@ -157,9 +155,11 @@ export class DeltaTable {
     const snapshot = await this.#snapshotAt(options)
     const plane = await this.#parts.plane()
     const state = new TransactionState(this.#parts, snapshot)
-    const { relation } = await rowsRelation(snapshot, options, this.#setting(options), (where) =>
+    const setting = this.#setting(options)
+    const { relation } = await rowsRelation(snapshot, options, setting, (where) =>
       state.filesFor(0, (add) => mayHold(snapshot, where, add)),
     )
+    checkParametersUsed(setting.parsed.values(), options.params)
     yield* rowObjects(plane.query(relation, options), plane.columnsOf(relation), options)
   }
 
@@ -227,14 +227,10 @@ export class DeltaTable {
     clauses: readonly MergeClause[],
     options: StatementOptions,
   ): Promise<CommitResult> {
-    return this.#runOne(
-      options,
-      async (setting, snapshot) => {
-        const rows = await mergeSourceOf(source, snapshot, this.#parts, setting, this.#names())
-        return mergeStatement({ on, clauses, source: rows }, setting)
-      },
-      source,
-    )
+    return this.#runOne(options, async (setting, snapshot) => {
+      const rows = await mergeSourceOf(source, snapshot, this.#parts, setting, this.#names())
+      return mergeStatement({ on, clauses, source: rows }, setting)
+    })
   }
 
   async #appendOf(
@@ -253,14 +249,10 @@ export class DeltaTable {
   #runOne(
     options: StatementOptions,
     make: (setting: StatementSetting, snapshot: Snapshot) => Promise<Statement>,
-    source?: MergeInputSource,
   ): Promise<CommitResult> {
     const setting = this.#setting(options)
     return this.#transact(options, async (tx) => {
-      const statement = await make(setting, tx.snapshot)
-      await tx.execute(statement)
-      // The text of a SELECT source is parsed where it is planned; its parameters are not among these.
-      if (source === undefined || !isSelect(source)) checkParametersUsed(setting.parsed.values(), options.params)
+      await tx.execute(usingParameters(await make(setting, tx.snapshot), setting, options.params))
     })
   }
 

@@ -2,12 +2,11 @@
  * Every form a statement's source can take. What lies outside the target is staged once; a query that names the target is staged anew
  * at each planning, because it asks the whole table.
  */
-import type { StatementSetting } from '../commands/binding.ts'
+import { type StatementSetting, parseSelectOnce } from '../commands/binding.ts'
 import type { MergeSource } from '../commands/merge.ts'
 import { type SourceRows, constantRowsLimit, constantSource, stagedSource } from '../commands/source.ts'
 import { collectRows } from '../commands/collect-rows.ts'
 import { selectRelation } from '../commands/questions.ts'
-import { parseSelect } from '../expr/parse.ts'
 import type { SqlSelect } from '../expr/syntax.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import type { Relation } from '../relation/tree.ts'
@@ -55,7 +54,7 @@ export async function mergeSourceOf(
 ): Promise<MergeSource> {
   const options: RunOptions = { signal: setting.signal }
   if (isSelect(source)) {
-    const select = parseSelect(source.select)
+    const select = parseSelectOnce(source.select, setting)
     return { kind: 'reads-target', stage: (view) => stageSelect(select, view, setting) }
   }
   if (isQuery(source) && namesTarget(source.query, targetNames)) {

@@ -4,17 +4,20 @@
  */
 import { appendStatement } from '../commands/append.ts'
 import type { SetList } from '../commands/assignments.ts'
-import type { StatementSetting } from '../commands/binding.ts'
+import { type StatementSetting, usingParameters } from '../commands/binding.ts'
 import { deleteStatement } from '../commands/delete.ts'
 import { insertSelectStatement } from '../commands/insert-select.ts'
 import { mergeStatement } from '../commands/merge.ts'
 import { updateStatement } from '../commands/update.ts'
+import { checkParametersUsed } from '../expr/syntax-walk.ts'
 import type { LossyForms } from '../protocol/js-values.ts'
 import type { TableParts } from '../transaction/context.ts'
 import { mayHold } from '../transaction/file-facts.ts'
 import type { CommitMetrics, CommitResult } from '../transaction/outcome.ts'
+import type { Statement } from '../transaction/plan.ts'
 import type { ShownReads } from '../transaction/shown-reads.ts'
 import type { Transaction } from '../transaction/transaction.ts'
+import { atEdge, rowsAtEdge } from './edge.ts'
 import { MergeBuilder } from './merge-builder.ts'
 import type { RunOptions } from './options.ts'
 import { rowObjects, rowsRelation } from './read.ts'
@@ -23,6 +26,11 @@ import { type MergeInputSource, isSelect, mergeSourceOf, outsideRows } from './s
 /** Parameters of one statement's expressions. */
 export interface ParamsOption {
   readonly params?: Readonly<Record<string, unknown>> | undefined
+}
+
+export interface TransactionRowsOptions extends ParamsOption, LossyForms, RunOptions {
+  readonly where?: string | undefined
+  readonly columns?: readonly string[] | undefined
 }
 
 export class TableTransaction {
@@ -43,60 +51,73 @@ export class TableTransaction {
     return this.#tx.snapshot.version
   }
 
-  async append(source: MergeInputSource, options: RunOptions = {}): Promise<CommitMetrics> {
-    if (isSelect(source)) return this.#tx.execute(insertSelectStatement(source.select, this.#setting))
-    const rows = await outsideRows(source, this.#tx.snapshot, this.#parts, this.#setting, options)
-    return this.#tx.execute(appendStatement({ source: rows }))
+  async append(source: MergeInputSource, options: ParamsOption & RunOptions = {}): Promise<CommitMetrics> {
+    return this.#run(options, async (setting) => {
+      if (isSelect(source)) return insertSelectStatement(source.select, setting)
+      return appendStatement({
+        source: await outsideRows(source, this.#tx.snapshot, this.#parts, setting, options),
+      })
+    })
   }
 
   async delete(where?: string, options: ParamsOption = {}): Promise<CommitMetrics> {
-    return this.#tx.execute(deleteStatement({ where }, this.#with(options)))
+    return this.#run(options, async (setting) => deleteStatement({ where }, setting))
   }
 
   async update(
     set: SetList,
     options: ParamsOption & { readonly where?: string | undefined } = {},
   ): Promise<CommitMetrics> {
-    return this.#tx.execute(updateStatement({ set, where: options.where }, this.#with(options)))
+    return this.#run(options, async (setting) => updateStatement({ set, where: options.where }, setting))
   }
 
   merge(source: MergeInputSource, { on }: { readonly on: string }): MergeBuilder<CommitMetrics> {
-    return new MergeBuilder(async (clauses, options) => {
-      const setting = this.#with(options)
-      const names = [setting.tableName, 't', 'target']
-      const rows = await mergeSourceOf(source, this.#tx.snapshot, this.#parts, setting, names)
-      return this.#tx.execute(mergeStatement({ on, clauses, source: rows }, setting))
-    })
+    return new MergeBuilder((clauses, options) =>
+      this.#run(options, async (setting) => {
+        const names = [setting.tableName, 't', 'target']
+        const rows = await mergeSourceOf(source, this.#tx.snapshot, this.#parts, setting, names)
+        return mergeStatement({ on, clauses, source: rows }, setting)
+      }),
+    )
   }
 
   /** Rows as this transaction sees them. From then on, a concurrent change of any row that the condition selects is a conflict. */
-  async *rows(
-    options: ParamsOption &
-      LossyForms &
-      RunOptions & { readonly where?: string | undefined; readonly columns?: readonly string[] | undefined } = {},
-  ): AsyncGenerator<Record<string, unknown>> {
+  async *rows(options: TransactionRowsOptions = {}): AsyncGenerator<Record<string, unknown>> {
+    yield* rowsAtEdge(this.#rows(options))
+  }
+
+  async *#rows(options: TransactionRowsOptions): AsyncGenerator<Record<string, unknown>> {
     const { state, snapshot } = this.#tx
     const plane = await this.#parts.plane()
-    const { relation, where } = await rowsRelation(snapshot, options, this.#with(options), (condition) =>
+    const setting = this.#with(options)
+    const { relation, where } = await rowsRelation(snapshot, options, setting, (condition) =>
       state.filesFor(state.executed.length, (add) => mayHold(snapshot, condition, add)),
     )
+    checkParametersUsed(setting.parsed.values(), options.params)
     this.#shown.add(options.where === undefined ? undefined : where)
     yield* rowObjects(plane.query(relation, options), plane.columnsOf(relation), options)
   }
 
   /** @throws a conflict that explains itself; then nothing was committed */
   commit(): Promise<CommitResult> {
-    return this.#tx.commit()
+    return atEdge(() => this.#tx.commit())
   }
 
   /** Leaves the table as it was. */
   rollback(): Promise<void> {
-    return this.#tx.rollback()
+    return atEdge(() => this.#tx.rollback())
   }
 
   /** Rolls back unless committed. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.rollback()
+  }
+
+  #run(options: ParamsOption, make: (setting: StatementSetting) => Promise<Statement>): Promise<CommitMetrics> {
+    return atEdge(async () => {
+      const setting = this.#with(options)
+      return this.#tx.execute(usingParameters(await make(setting), setting, options.params))
+    })
   }
 
   #with(options: ParamsOption): StatementSetting {

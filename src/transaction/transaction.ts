@@ -54,8 +54,8 @@ export class Transaction {
   #terms: TermsEdit = {}
   #cache = new EncodingCache()
   readonly #synced = new Set<string>()
-  /** All that were asked to run, those that failed too: what they staged is released at the end. */
-  readonly #statements: Statement[] = []
+  /** What these staged is released at the end. */
+  readonly #statements = new Set<Statement>()
   #reruns = 0
   #puts = 0
   #ended = false
@@ -90,12 +90,22 @@ export class Transaction {
     return this.#alreadyApplied(this.#state.snapshot)
   }
 
-  /** Runs one statement on the state so far. A failure leaves the transaction as it was before. */
+  /** What the statement staged is released with the transaction, also if it never gets to run. */
+  hold(statement: Statement): void {
+    this.#statements.add(statement)
+  }
+
+  /** Runs one statement on the state so far. A failure leaves the transaction as it was before; what the statement staged is released. */
   async execute(statement: Statement): Promise<CommitMetrics> {
-    this.#checkOpen()
-    this.#statements.push(statement)
-    const executed = await runStatement(this.#state, statement, this.#options())
-    return countMetrics([executed], { adds: [], removes: [], rowsCopied: 0 })
+    this.hold(statement)
+    try {
+      this.#checkOpen()
+      const executed = await runStatement(this.#state, statement, this.#options())
+      return countMetrics([executed], { adds: [], removes: [], rowsCopied: 0 })
+    } catch (error) {
+      await this.#release(statement)
+      throw error
+    }
   }
 
   /** @throws a conflict error, DELTA_MAX_COMMIT_RETRIES_EXCEEDED, COMMIT_OUTCOME_UNKNOWN, or what a re-run of a statement throws */
@@ -338,10 +348,14 @@ export class Transaction {
     if (this.#ended) throw failure('CLOSED', 'the transaction was committed or rolled back')
   }
 
-  /** What a statement staged is memory of the plane: that it cannot be given back must not make a commit look failed. */
   async #releaseAll(): Promise<void> {
-    for (const statement of this.#statements)
-      await this.#quietly('releasing a staged source', () => statement.release())
+    for (const statement of this.#statements) await this.#release(statement)
+  }
+
+  /** What a statement staged is memory of the plane: that it cannot be given back must not make a commit look failed. */
+  async #release(statement: Statement): Promise<void> {
+    this.#statements.delete(statement)
+    await this.#quietly('releasing a staged source', () => statement.release())
   }
 
   /** Deletes every file this transaction wrote. Only when its commit certainly does not exist. */
