@@ -73,6 +73,7 @@ function outcomes(expr: Expr, facts: FactsOf): number {
     case 'call':
       return ofCall(expr, facts)
     case 'cast':
+    case 'struct':
       return anything
   }
 }
