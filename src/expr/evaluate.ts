@@ -51,10 +51,6 @@ function compileNode(expr: Expr, places: ReadonlyMap<string, number>, inner: (no
       return compileCase(expr, inner)
     case 'in':
       return compileIn(expr, inner)
-    case 'struct': {
-      const values = expr.values.map(inner)
-      return (row) => values.map((value) => value(row))
-    }
     case 'call':
       return compileCall(expr, expr.args.map(inner))
     default:

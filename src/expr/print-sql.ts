@@ -106,12 +106,6 @@ export function printSql(expr: Expr, options: PrintOptions = {}): string {
     }
     case 'in':
       return `(${print(expr.input)} IN (${expr.items.map(print).join(', ')}))`
-    case 'struct': {
-      const fields = expr.values.map(
-        (value, place) => `${print(value)} AS ${quoteName(expr.type.fields[place]?.name ?? '')}`,
-      )
-      return `struct(${fields.join(', ')})`
-    }
     case 'call':
       return printCall(expr, print)
     default:

@@ -73,7 +73,6 @@ function outcomes(expr: Expr, facts: FactsOf): number {
     case 'call':
       return ofCall(expr, facts)
     case 'cast':
-    case 'struct':
       return anything
   }
 }

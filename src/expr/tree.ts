@@ -4,7 +4,7 @@
  * Errors on a row (division by zero, overflow, a cast that does not fit) are raised as in Spark's ANSI mode.
  */
 import type { Datum } from '../protocol/datum.ts'
-import type { DataType, StructType } from '../protocol/types.ts'
+import type { DataType } from '../protocol/types.ts'
 import type { FunctionName } from './functions.ts'
 
 export type Expr =
@@ -28,7 +28,5 @@ export type Expr =
       readonly otherwise: Expr | undefined
       readonly type: DataType
     }
-  /** A struct from its fields' values, in order. It is never NULL itself. */
-  | { readonly kind: 'struct'; readonly values: readonly Expr[]; readonly type: StructType }
   /** SQL's IN: NULL among the items makes a miss unknown. */
   | { readonly kind: 'in'; readonly input: Expr; readonly items: readonly Expr[]; readonly type: DataType }

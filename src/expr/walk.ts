@@ -63,8 +63,6 @@ export function children(expr: Expr): readonly Expr[] {
     }
     case 'in':
       return [expr.input, ...expr.items]
-    case 'struct':
-      return expr.values
   }
 }
 
@@ -100,10 +98,6 @@ export function mapChildren(expr: Expr, replace: (child: Expr) => Expr): Expr {
         branches: expr.branches.map((branch) => ({ when: replace(branch.when), then: replace(branch.then) })),
         otherwise: expr.otherwise && replace(expr.otherwise),
       }
-    case 'struct': {
-      const values = expr.values.map(replace)
-      return values.every((value, place) => value === expr.values[place]) ? expr : { ...expr, values }
-    }
     case 'in': {
       const input = replace(expr.input)
       const items = expr.items.map(replace)

@@ -34,12 +34,6 @@ export function printExpr(expr: Expr): string {
     }
     case 'in':
       return printIn(expr)
-    case 'struct': {
-      const fields = expr.values.map(
-        (value, place) => `${quoteName(expr.type.fields[place]?.name ?? '')} := ${printExpr(value)}`,
-      )
-      return `struct_pack(${fields.join(', ')})`
-    }
     default:
       return unreachable(expr)
   }
