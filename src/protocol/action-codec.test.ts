@@ -62,13 +62,29 @@ const actions: Action[] = [
   { kind: 'txn', txn: { appId: 'app', version: 9007199254740993n, lastUpdated: 3 } },
   { kind: 'domainMetadata', domainMetadata: { domain: 'd', configuration: '{}', removed: true } },
   { kind: 'commitInfo', commitInfo: { timestamp: 1, operation: 'WRITE', extra: [1, { a: null }] } },
-  { kind: 'cdc', cdc: { path: '_change_data/x y' } },
+  {
+    kind: 'cdc',
+    cdc: { path: '_change_data/p=a/x y', partitionValues: { p: 'a', q: null }, size: 7, tags: { t: 'v' } },
+  },
 ]
 
 test.each(actions)('$kind -> the same action after printing and parsing', (action) => {
   const line = printAction(action)
   expect(line).not.toContain('\n')
   expect(parseActions(`${line}\n`)).toEqual([action])
+})
+
+test('a change file of an old writer, its path alone -> no partition values, no size', () => {
+  expect(parseActions('{"cdc":{"path":"_change_data/x%20y"}}')).toEqual([
+    { kind: 'cdc', cdc: { path: '_change_data/x y', partitionValues: {}, size: 0, tags: undefined } },
+  ])
+})
+
+test('a change file -> is printed with dataChange false', () => {
+  const cdc = { path: '_change_data/x y', partitionValues: { p: null }, size: 7 }
+  expect(printAction({ kind: 'cdc', cdc })).toBe(
+    '{"cdc":{"path":"_change_data/x%20y","partitionValues":{"p":null},"size":7,"dataChange":false}}',
+  )
 })
 
 test('printed paths and integers -> as the protocol writes them', () => {

@@ -9,6 +9,7 @@ import { failure } from '../base/errors.ts'
 import type {
   Action,
   AddFile,
+  ChangeFile,
   CommitInfo,
   DeletionVectorDescriptor,
   Metadata,
@@ -89,7 +90,7 @@ function decodeBody(kind: string, body: Json): Action | undefined {
     case 'commitInfo':
       return { kind, commitInfo: decodeCommitInfo(fieldsOf(body, kind)) }
     case 'cdc':
-      return { kind, cdc: { path: decodeLogPath(required.string(fieldsOf(body, kind), kind, 'path')) } }
+      return { kind, cdc: decodeChangeFile(fieldsOf(body, kind)) }
     default:
       return undefined
   }
@@ -124,6 +125,16 @@ function decodeRemove(fields: Fields): RemoveFile {
     deletionVector: deletionVector(fields, 'remove'),
     baseRowId: optional.int64(fields, 'remove', 'baseRowId'),
     defaultRowCommitVersion: optional.int64(fields, 'remove', 'defaultRowCommitVersion'),
+  }
+}
+
+/** A table is readable without its change files, so what only their readers need may be absent. */
+function decodeChangeFile(fields: Fields): ChangeFile {
+  return {
+    path: decodeLogPath(required.string(fields, 'cdc', 'path')),
+    partitionValues: partitionValues(fields, 'cdc') ?? {},
+    size: optional.count(fields, 'cdc', 'size') ?? 0,
+    tags: nullableStringMap(fields, 'cdc', 'tags'),
   }
 }
 
@@ -218,7 +229,7 @@ function body(action: Action): Json {
     case 'remove':
       return { ...action.remove, path: encodeLogPath(action.remove.path) } as unknown as Json
     case 'cdc':
-      return { ...action.cdc, path: encodeLogPath(action.cdc.path) }
+      return { ...action.cdc, path: encodeLogPath(action.cdc.path), dataChange: false } as unknown as Json
     case 'protocol':
       return action.protocol as unknown as Json
     case 'metaData':

@@ -68,6 +68,14 @@ export interface RemoveFile {
   readonly defaultRowCommitVersion?: bigint | undefined
 }
 
+/** A file of `_change_data`: rows that a commit changed, with their `_change_type`. It is no part of the table's state. */
+export interface ChangeFile {
+  readonly path: string
+  readonly partitionValues: PartitionValues
+  readonly size: number
+  readonly tags?: Readonly<Record<string, string | null>> | undefined
+}
+
 export interface SetTransaction {
   readonly appId: string
   /** int64; versions of applications stay exact. */
@@ -104,4 +112,4 @@ export type Action =
   | { readonly kind: 'txn'; readonly txn: SetTransaction }
   | { readonly kind: 'domainMetadata'; readonly domainMetadata: DomainMetadata }
   | { readonly kind: 'commitInfo'; readonly commitInfo: CommitInfo }
-  | { readonly kind: 'cdc'; readonly cdc: { readonly path: string } }
+  | { readonly kind: 'cdc'; readonly cdc: ChangeFile }
