@@ -1,0 +1,23 @@
+/** Change events as values, the way the oracle and the tests have them. Engines keep them in relations instead. */
+import type { Datum } from '../protocol/datum.ts'
+import type { DataType } from '../protocol/types.ts'
+
+export interface CdcEvent {
+  /** Values of the key columns; none is NULL. */
+  readonly key: readonly Datum[]
+  /** Orders the events of a key; not NULL, but a struct may hold NULLs. */
+  readonly sequence: Datum
+  readonly kind: 'upsert' | 'delete'
+  /** The selected columns without the keys, in schema order. Of no meaning in a delete: empty, or NULLs. */
+  readonly payload: readonly Datum[]
+  /** Per payload column: false where the event did not write it. Absent: it wrote all. */
+  readonly authored?: readonly boolean[] | undefined
+}
+
+export interface EventSchema {
+  readonly keyTypes: readonly DataType[]
+  readonly sequenceType: DataType
+  readonly payloadTypes: readonly DataType[]
+  /** Per payload column: whether a change of it opens a new row of a type 2 table. */
+  readonly tracked: readonly boolean[]
+}
