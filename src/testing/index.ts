@@ -1,6 +1,15 @@
-/** What tests of programs that use the engine need: a store and a plane in memory, faults, and chosen interleavings. */
+/** What tests of programs that use the engine need: a store and a plane in memory, faults, chosen interleavings, and the truth of AUTO CDC. */
 export { memoryStore } from '../adapters/memory-store/memory-store.ts'
 export type { MemoryStore } from '../adapters/memory-store/memory-store.ts'
+export { bitemporal } from '../cdc/bitemporal-oracle.ts'
+export type { BitemporalRow, BitemporalTruth, SystemEvent } from '../cdc/bitemporal-oracle.ts'
+export type { CdcEvent, EventSchema } from '../cdc/event.ts'
+export { oracle, truthOfKey } from '../cdc/oracle.ts'
+export type { CdcTruth, KeyTruth, OracleOptions, Type1Row, Type2Row, Type2State, Winner } from '../cdc/oracle.ts'
+export { cdcHistory, cut, prefixesOf } from './cdc-histories.ts'
+export type { CdcBatch, CdcHistory, HistoryOptions, PartialUpdates } from './cdc-histories.ts'
+export { sequenceKinds } from './cdc-history-columns.ts'
+export type { SequenceKind } from './cdc-history-columns.ts'
 export { conditionalStore } from './conditional-store.ts'
 export type { ConditionalStore } from './conditional-store.ts'
 export { atCall, faultyStore, firstOf, flipped, ProcessKilled, torn, whenever } from './faulty-store.ts'
