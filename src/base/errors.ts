@@ -101,6 +101,19 @@ export const errorClasses = define({
     cause: 'A data file cannot be decoded, or differs from what the log says of it.',
     cure: 'Restore the named file.',
   },
+  DELTA_MISSING_CHANGE_DATA: {
+    kind: 'invalid',
+    retry: 'never',
+    cause:
+      'The change feed was off when a commit rewrote files, so the log does not tell rows it changed from rows it copied.',
+    cure: 'Name the columns that identify a row (keys), or take copied rows as deleted and inserted (allowImplied: true).',
+  },
+  DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE: {
+    kind: 'invalid',
+    retry: 'never',
+    cause: 'Within the range of a change feed, a column was dropped, renamed, or got a type that is not wider.',
+    cure: 'Read the versions before and after the change apart.',
+  },
   DELTA_SCHEMA_MISMATCH: {
     kind: 'invalid',
     retry: 'never',

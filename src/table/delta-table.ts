@@ -24,6 +24,7 @@ import type { Statement } from '../transaction/plan.ts'
 import { TransactionState } from '../transaction/state.ts'
 import { Transaction } from '../transaction/transaction.ts'
 import { ShownReads } from '../transaction/shown-reads.ts'
+import { ChangeFeed, type ChangesOptions } from './changes.ts'
 import { atEdge, rowsAtEdge } from './edge.ts'
 import { MergeBuilder } from './merge-builder.ts'
 import { type ConflictOptions, type RunOptions, type StatementOptions, settingsOf } from './options.ts'
@@ -161,6 +162,20 @@ export class DeltaTable {
     )
     checkParametersUsed(setting.parsed.values(), options.params)
     yield* rowObjects(plane.query(relation, options), plane.columnsOf(relation), options)
+  }
+
+  /**
+   * What the commits of a range of versions changed: the table's columns, and `_change_type` ('insert', 'delete', 'update_preimage' or
+   * 'update_postimage'), `_commit_version` and `_commit_timestamp`.
+   */
+  async *changes(options: ChangesOptions): AsyncGenerator<Record<string, unknown>> {
+    yield* rowsAtEdge(this.changeFeed().rows(options))
+  }
+
+  /** The changes commit by commit, for who goes on from where it stopped. */
+  changeFeed(): ChangeFeed {
+    this.#checkOpen()
+    return new ChangeFeed(this.#parts, (options) => this.#setting(options))
   }
 
   /** A SELECT over this table, by its name, `t` or `target`, in DuckDB's SQL. */
