@@ -1,0 +1,196 @@
+/**
+ * Computes what a batch does to its target: gathers the rows of its keys, settles ties, folds, and stages the outcome once. Everything here
+ * runs on the data plane, so that millions of events stream and spill.
+ */
+import type { Expr } from '../expr/tree.ts'
+import { col, lit } from '../expr/walk.ts'
+import type { Datum } from '../protocol/datum.ts'
+import type { DataPlane, RunOptions, StagedRows } from '../relation/data-plane.ts'
+import type { Relation, ScanFile } from '../relation/tree.ts'
+import { mayHold } from '../transaction/file-facts.ts'
+import type { TransactionState } from '../transaction/state.ts'
+import { targetColumns } from '../transaction/write-request.ts'
+import { foldHistory } from './fold.ts'
+import { firstOfKey, keysOf, liveRows, stateEvents, stateSince, targetEvents, targetSuffix } from './gather.ts'
+import { foldLatest } from './latest.ts'
+import type { Pin } from './pins.ts'
+import { resolveTies } from './resolve-ties.ts'
+import { all, any, atLeast, intOf, isNull, less, no, not, nothing, yes } from './terms.ts'
+import { type WorkingColumns, keyName, origin } from './working-rows.ts'
+
+/** What a batch is computed against. */
+export interface BatchGround {
+  readonly target: TransactionState
+  readonly state: TransactionState
+  readonly pins: ReadonlyMap<string, Pin>
+  /** Sequences of all truncates, those of the batch included. */
+  readonly truncates: readonly Datum[]
+  /** The batch brings a truncate, which concerns every key of the target. */
+  readonly truncatesAll: boolean
+}
+
+/** Bounds of the batch, to leave out files: of the first key column, and of the sequences. */
+export interface BatchBounds {
+  readonly leastSequence: Datum
+  readonly leastKey: Datum
+  readonly greatestKey: Datum
+}
+
+export interface Computed {
+  readonly outcome: StagedRows
+  /** The keys of the batch, each once, with `firstOfKey`. */
+  readonly keys: StagedRows
+}
+
+export async function computeBatch(
+  plane: DataPlane,
+  columns: WorkingColumns,
+  ground: BatchGround,
+  events: Relation,
+  bounds: BatchBounds,
+  options: RunOptions,
+): Promise<Computed> {
+  const stage = (relation: Relation) => plane.stage({ kind: 'relation', relation }, options)
+  const keys = await stage(await concernedKeys(columns, ground, events))
+  try {
+    const files = await ground.target.filesFor(0, (file) =>
+      mayHold(ground.target.snapshot, wanted(columns, ground, bounds), file),
+    )
+    const suffix = await stage(targetSuffix(columns, ground.target.snapshot, files, keys))
+    try {
+      const rows = await gathered(columns, ground, events, keys, suffix)
+      const isLatest = columns.definition.scdType === 1 && !columns.definition.isPartial
+      const settled = resolveTies(columns, { kind: 'union', inputs: rows })
+      const outcome = await stage(isLatest ? foldLatest(columns, settled) : foldHistory(columns, settled))
+      return { outcome, keys }
+    } finally {
+      await suffix.release()
+    }
+  } catch (error) {
+    await keys.release()
+    throw error
+  }
+}
+
+/** The keys of the events; with a truncate those of the target as well. Where there are truncates a key's whole history is wanted. */
+async function concernedKeys(columns: WorkingColumns, ground: BatchGround, events: Relation): Promise<Relation> {
+  const { definition } = columns
+  const none = nothing(definition.sequenceType)
+  const own = keysOf(columns, events)
+  if (ground.truncates.length === 0) return own
+  const unbounded = (input: Relation): Relation => ({
+    kind: 'project',
+    input,
+    columns: [...columns.keepKeys(), { name: firstOfKey, value: none }],
+  })
+  if (!ground.truncatesAll) return unbounded(own)
+  const files = await ground.target.filesFor(0, () => true)
+  const names = new Set(definition.keys.map(({ name }) => `t.${name}`.toLowerCase()))
+  const scan: Relation = {
+    kind: 'scan',
+    files,
+    columns: targetColumns(ground.target.snapshot).filter(({ name }) => names.has(name.toLowerCase())),
+    locator: undefined,
+    deletions: 'drop',
+  }
+  const stored: Relation = {
+    kind: 'project',
+    input: scan,
+    columns: definition.keys.map(({ name, type }) => ({ name: keyName(name), value: col(`t.${name}`, type) })),
+  }
+  const keysOnly: Relation = { kind: 'project', input: own, columns: columns.keepKeys() }
+  return unbounded({
+    kind: 'aggregate',
+    input: { kind: 'union', inputs: [keysOnly, stored] },
+    groupBy: columns.keepKeys(),
+    aggregates: [],
+  })
+}
+
+/** Over `t.*`: only rows for which this holds can be in the suffix of a key of the batch. */
+function wanted(columns: WorkingColumns, ground: BatchGround, bounds: BatchBounds): Expr {
+  const { definition } = columns
+  const [key] = definition.keys
+  if (ground.truncatesAll) return yes
+  const terms: Expr[] = []
+  if (key !== undefined && bounds.leastKey !== null && bounds.greatestKey !== null) {
+    const value = col(`t.${key.name}`, key.type)
+    terms.push(atLeast(value, lit(bounds.leastKey, key.type)), not(less(lit(bounds.greatestKey, key.type), value)))
+  }
+  const isWhole = definition.isPartial || ground.truncates.length > 0 || definition.scdType === 1
+  if (!isWhole && definition.sequenceType.kind !== 'struct' && bounds.leastSequence !== null) {
+    const end = col(`t.${definition.names.end}`, definition.sequenceType)
+    terms.push(any(isNull(end), atLeast(end, lit(bounds.leastSequence, definition.sequenceType))))
+  }
+  return all(...terms)
+}
+
+async function gathered(
+  columns: WorkingColumns,
+  ground: BatchGround,
+  events: Relation,
+  keys: StagedRows,
+  suffix: StagedRows,
+): Promise<Relation[]> {
+  const stored: Relation = {
+    kind: 'staged',
+    rows: suffix,
+    columns: suffix.columns.map(({ name, type }) => ({ name, from: name, type })),
+    rowNumber: undefined,
+  }
+  const rows = [events, ...targetEvents(columns, stored)]
+  const live = [...ground.pins.values()].filter(({ last }) => last > 0)
+  const files = live.length === 0 ? [] : await stateFiles(ground, live)
+  if (files.length > 0) {
+    const since = stateSince(columns, keys, stored)
+    rows.push(stateEvents(columns, ground.state.snapshot, files, liveRows(live), since))
+  }
+  if (ground.truncates.length > 0)
+    rows.push(truncateRows(columns, ground.truncates, { kind: 'union', inputs: [...rows] }))
+  return rows
+}
+
+function stateFiles(ground: BatchGround, live: readonly Pin[]): Promise<ScanFile[]> {
+  const where = liveRows(live)
+  return ground.state.filesFor(0, (file) => mayHold(ground.state.snapshot, where, file))
+}
+
+/** A truncate is a delete at its sequence of every key that has an event before it. */
+function truncateRows(columns: WorkingColumns, truncates: readonly Datum[], rows: Relation): Relation {
+  const { definition } = columns
+  const at = '$truncate'
+  const earliest: Relation = {
+    kind: 'aggregate',
+    input: { kind: 'filter', input: rows, where: not(columns.weak) },
+    groupBy: columns.keepKeys(),
+    aggregates: [{ name: '$earliest', function: 'min', value: columns.sequence, type: definition.sequenceType }],
+  }
+  const list: Relation = {
+    kind: 'rows',
+    columns: [{ name: at, type: definition.sequenceType }],
+    values: [truncates],
+    rowCount: truncates.length,
+  }
+  const sequence = col(at, definition.sequenceType)
+  const on = less(col('$earliest', definition.sequenceType), sequence)
+  return {
+    kind: 'project',
+    input: { kind: 'join', join: 'inner', left: earliest, right: list, on },
+    columns: columns.project({
+      key: (name, place) => col(keyName(name), definition.keys[place]?.type ?? { kind: 'void' }),
+      payload: ({ type }) => nothing(type),
+      writes: () => yes,
+      shown: ({ type }) => nothing(type),
+      rest: {
+        sequence,
+        isDelete: yes,
+        origin: intOf(origin.truncate),
+        weak: no,
+        file: nothing({ kind: 'integer' }),
+        position: nothing({ kind: 'double' }),
+        start: nothing(definition.sequenceType),
+        end: nothing(definition.sequenceType),
+      },
+    }),
+  }
+}

@@ -1,0 +1,245 @@
+/**
+ * A flow's options, checked against the columns of its source: what is a key, what orders, what is tracked, and the columns that the
+ * target has. Names are compared without case and keep the source's spelling.
+ */
+import { type ErrorCode, failure } from '../base/errors.ts'
+import { type StatementSetting, parseOnce } from '../commands/binding.ts'
+import { analyze, analyzePredicate } from '../expr/analyze.ts'
+import { nearest, tableScope } from '../expr/scope.ts'
+import type { Expr } from '../expr/tree.ts'
+import { call, col } from '../expr/walk.ts'
+import type { DataType, StructType } from '../protocol/types.ts'
+import type { RelationColumn } from '../relation/tree.ts'
+import type { ColumnSelection, FlowOptions } from './options.ts'
+
+export interface PayloadColumn extends RelationColumn {
+  /** A change of it opens a new row (type 2). */
+  readonly isTracked: boolean
+  /** An event may leave it as it was. */
+  readonly mayStay: boolean
+}
+
+export interface FlowDefinition {
+  readonly flow: string
+  readonly scdType: 1 | 2
+  readonly keys: readonly RelationColumn[]
+  /** Selected columns that are no keys, in the source's order. */
+  readonly payload: readonly PayloadColumn[]
+  /** Keys and payload in the source's order: the user's columns of the target. */
+  readonly selected: readonly RelationColumn[]
+  readonly sequenceType: DataType
+  /** Some event may leave a column as it was, so that an event says which columns it writes. */
+  readonly isPartial: boolean
+  readonly names: { readonly start: string; readonly end: string; readonly metadata: string }
+  readonly onSequenceConflict: 'deterministic' | 'error' | 'quarantine'
+  readonly onBadRow: 'fail' | 'quarantine'
+  /** Over the source's columns, `s.<name>`. */
+  readonly source: {
+    /** The parts of the sequence; several make a struct. */
+    readonly sequence: readonly Expr[]
+    readonly isDelete: Expr | undefined
+    readonly isTruncate: Expr | undefined
+    /** TRUE where the event writes the column. */
+    readonly writes: (column: PayloadColumn) => Expr | undefined
+  }
+}
+
+export const sequencePartName = (place: number): string => `s${place}`
+
+/** @throws the AUTOCDC classes of definition and analysis */
+export function defineFlow(
+  options: FlowOptions,
+  columns: readonly RelationColumn[],
+  setting: StatementSetting,
+): FlowDefinition {
+  checkOptions(options)
+  const names = {
+    start: options.intervalColumns?.start ?? '__START_AT',
+    end: options.intervalColumns?.end ?? '__END_AT',
+    metadata: options.metadataColumn ?? '__cdc',
+  }
+  const scdType = options.storedAsScdType ?? 1
+  checkReserved(columns, scdType === 2 ? [names.start, names.end, names.metadata] : [names.metadata])
+  const find = (wanted: readonly string[]) => named(columns, wanted)
+  const keys = find(options.keys)
+  const sequence = find(typeof options.sequenceBy === 'string' ? [options.sequenceBy] : options.sequenceBy)
+  for (const part of sequence) checkOrderable(part)
+  const selected = select(columns, options)
+  const outside = keys.filter((key) => !selected.includes(key))
+  if (outside.length > 0) {
+    throw failure('AUTOCDC_KEY_NOT_IN_SELECTED_SCHEMA', `the columns selected leave out ${list(outside)}`, {
+      details: { keys: outside.map(({ name }) => name) },
+    })
+  }
+  const values = selected.filter((column) => !keys.includes(column))
+  const tracked = selection(options.trackHistory, values, find)
+  const ignored = options.ignoreNullUpdates === true ? values : selection(options.ignoreNullUpdates, values, find, [])
+  const listed = options.columnsToUpdate === undefined ? undefined : find([options.columnsToUpdate])[0]
+  if (listed !== undefined && (listed.type.kind !== 'array' || listed.type.element.kind !== 'string')) {
+    throw invalid(`columnsToUpdate must name an array of strings, and \`${listed.name}\` is none`, listed.name)
+  }
+  const payload = values.map((column): PayloadColumn => ({
+    ...column,
+    isTracked: tracked.includes(column),
+    mayStay: listed !== undefined || ignored.includes(column),
+  }))
+  for (const column of payload) {
+    if (scdType === 2 && column.isTracked && holdsMap(column.type))
+      throw invalid(
+        `\`${column.name}\` holds a map, which cannot be compared: leave it out of the tracked columns`,
+        column.name,
+      )
+  }
+  return {
+    flow: options.flow,
+    scdType,
+    keys,
+    payload,
+    selected,
+    sequenceType: sequenceType(sequence),
+    isPartial: payload.some(({ mayStay }) => mayStay),
+    names,
+    onSequenceConflict: options.onSequenceConflict ?? 'deterministic',
+    onBadRow: options.onBadRow ?? 'fail',
+    source: {
+      sequence: sequence.map(fromSource),
+      isDelete: predicate(options.applyAsDeleteWhen, 'applyAsDeleteWhen', columns, setting),
+      isTruncate: predicate(options.applyAsTruncateWhen, 'applyAsTruncateWhen', columns, setting),
+      writes: (column) => writes(column, listed, columns, setting),
+    },
+  }
+}
+
+const fromSource = ({ name, type }: RelationColumn): Expr => col(`s.${name}`, type)
+
+function checkOptions(options: FlowOptions): void {
+  const { keys, sequenceBy, ignoreNullUpdates, trackHistory } = options
+  if (!/^[\w-]+(\.[\w-]+)*$/.test(options.flow)) {
+    throw invalid(`a flow is named by letters, digits, dashes and dots, not ${JSON.stringify(options.flow)}`, 'flow')
+  }
+  if (keys.length === 0) throw failure('AUTOCDC_EMPTY_KEYS', 'a flow needs at least one key column')
+  if (sequenceBy === undefined || sequenceBy.length === 0)
+    throw failure('AUTOCDC_MISSING_SEQUENCE_BY', 'a flow needs a column that orders its events: sequenceBy')
+  if (options.columns !== undefined && options.exceptColumns !== undefined) {
+    throw failure('AUTOCDC_BOTH_COLUMN_LIST_AND_EXCEPT_COLUMN_LIST', 'columns and exceptColumns exclude each other')
+  }
+  if (ignoreNullUpdates !== undefined && options.columnsToUpdate !== undefined) {
+    throw failure(
+      'AUTOCDC_CONFLICTING_IGNORE_NULL_UPDATES_OPTIONS',
+      'ignoreNullUpdates and columnsToUpdate exclude each other',
+    )
+  }
+  if (typeof ignoreNullUpdates === 'object' && 'on' in ignoreNullUpdates && ignoreNullUpdates.on.length === 0)
+    throw failure('AUTOCDC_IGNORE_NULL_EMPTY_COLUMN_LIST', 'ignoreNullUpdates lists no column')
+  if (trackHistory !== undefined && options.storedAsScdType !== 2)
+    throw invalid('trackHistory is for type 2: type 1 keeps no history', 'trackHistory')
+}
+
+function checkReserved(columns: readonly RelationColumn[], reserved: readonly string[]): void {
+  const taken = new Set(reserved.map((name) => name.toLowerCase()))
+  const conflict = columns.filter(({ name }) => taken.has(name.toLowerCase()))
+  if (conflict.length === 0) return
+  throw failure(
+    'AUTOCDC_RESERVED_COLUMN_NAME_CONFLICT',
+    `the source has ${list(conflict)}, which the target adds itself`,
+    {
+      details: { columns: conflict.map(({ name }) => name), reserved },
+    },
+  )
+}
+
+/** Columns by name, in the order asked for. */
+function named(columns: readonly RelationColumn[], wanted: readonly string[]): RelationColumn[] {
+  const byName = new Map(columns.map((column) => [column.name.toLowerCase(), column]))
+  const missing = wanted.filter((name) => !byName.has(name.toLowerCase()))
+  if (missing.length > 0) {
+    const suggestions = missing.flatMap((name) => nearest(name, columns).map((column) => column.name))
+    const hint = suggestions.length === 0 ? '' : ` Did you mean ${suggestions.map((name) => `\`${name}\``).join(', ')}?`
+    throw failure(
+      'AUTOCDC_COLUMNS_NOT_FOUND_IN_SCHEMA',
+      `the source has no column ${missing.map((name) => `\`${name}\``).join(', ')}.${hint}`,
+      { details: { missing, available: columns.map(({ name }) => name), suggestions } },
+    )
+  }
+  return wanted.flatMap((name) => byName.get(name.toLowerCase()) ?? [])
+}
+
+function select(columns: readonly RelationColumn[], options: FlowOptions): readonly RelationColumn[] {
+  if (options.columns !== undefined) {
+    const wanted = named(columns, options.columns)
+    return columns.filter((column) => wanted.includes(column))
+  }
+  const except = named(columns, options.exceptColumns ?? [])
+  return columns.filter((column) => !except.includes(column))
+}
+
+/** @param none what no selection at all means; default: all */
+function selection(
+  wanted: ColumnSelection | true | undefined,
+  all: readonly RelationColumn[],
+  find: (names: readonly string[]) => readonly RelationColumn[],
+  none: readonly RelationColumn[] = all,
+): readonly RelationColumn[] {
+  if (wanted === undefined || wanted === true) return none
+  if ('on' in wanted) return find(wanted.on)
+  const except = find(wanted.except)
+  return all.filter((column) => !except.includes(column))
+}
+
+function checkOrderable({ name, type }: RelationColumn): void {
+  const unordered = ['struct', 'array', 'map', 'void', 'binary', 'boolean']
+  if (!unordered.includes(type.kind)) return
+  throw failure('AUTOCDC_MICROBATCH_VALIDATION', `\`${name}\` cannot order events: it is of type ${type.kind}`, {
+    details: { reason: 'NON_ORDERABLE_SEQUENCE', column: name, type: type.kind },
+  })
+}
+
+function sequenceType(parts: readonly RelationColumn[]): DataType {
+  const [first, ...others] = parts
+  if (first !== undefined && others.length === 0) return first.type
+  const fields = parts.map(({ type }, place) => ({
+    name: sequencePartName(place),
+    type,
+    nullable: true,
+    metadata: {},
+  }))
+  return { kind: 'struct', fields } satisfies StructType
+}
+
+function holdsMap(type: DataType): boolean {
+  if (type.kind === 'map') return true
+  if (type.kind === 'array') return holdsMap(type.element)
+  return type.kind === 'struct' && type.fields.some((field) => holdsMap(field.type))
+}
+
+function predicate(
+  text: string | undefined,
+  what: string,
+  columns: readonly RelationColumn[],
+  setting: StatementSetting,
+): Expr | undefined {
+  if (text === undefined) return undefined
+  const frozen = { nowMicros: setting.nowMicros, timeZone: 'UTC' } as const
+  return analyzePredicate(parseOnce(text, setting), tableScope(columns, ['s', 'source'], 's.'), { frozen }, what)
+}
+
+/** Keys are always written; a NULL is written where its column is not to be ignored. */
+function writes(
+  column: PayloadColumn,
+  listed: RelationColumn | undefined,
+  columns: readonly RelationColumn[],
+  setting: StatementSetting,
+): Expr | undefined {
+  if (!column.mayStay) return undefined
+  if (listed === undefined) return call('is not null', [fromSource(column)])
+  const frozen = { nowMicros: setting.nowMicros, timeZone: 'UTC' } as const
+  const quote = (name: string) => `\`${name.replaceAll('`', '``')}\``
+  const text = `coalesce(array_contains(s.${quote(listed.name)}, '${column.name.replaceAll("'", "''")}'), false)`
+  return analyze(parseOnce(text, setting), tableScope(columns, ['s', 'source'], 's.'), { frozen })
+}
+
+function invalid(message: string, option: string, code: ErrorCode = 'AUTOCDC_INVALID_DEFINITION'): Error {
+  return failure(code, message, { details: { option } })
+}
+
+const list = (columns: readonly RelationColumn[]): string => columns.map(({ name }) => `\`${name}\``).join(', ')

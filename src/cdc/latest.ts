@@ -1,0 +1,101 @@
+/**
+ * The fold of type 1: of each key the last event alone counts, so one aggregate finds it. A delete that is the last event stays in the state;
+ * without it an older upsert that comes later would bring the row back.
+ */
+import { col } from '../expr/walk.ts'
+import type { Relation } from '../relation/tree.ts'
+import { action, finalName, outcome } from './fold.ts'
+import { tie } from './resolve-ties.ts'
+import {
+  all,
+  equal,
+  fieldOf,
+  integerType,
+  intOf,
+  isThere,
+  less,
+  longOf,
+  longType,
+  no,
+  not,
+  nothing,
+  structOf,
+  when,
+  yes,
+} from './terms.ts'
+import { type WorkingColumns, origin, payloadName, row } from './working-rows.ts'
+
+const best = '$best'
+const conflicts = '$conflicts'
+const fromBatch = '$fromBatch'
+
+export function foldLatest(columns: WorkingColumns, events: Relation): Relation {
+  const { definition } = columns
+  const candidate = structOf([
+    { name: 'seq', value: columns.sequence },
+    { name: 'del', value: columns.isDelete },
+    { name: 'origin', value: columns.origin },
+    ...definition.payload.map((column) => ({ name: payloadName(column.name), value: columns.payload(column) })),
+  ])
+  const isOfBatch = equal(columns.origin, intOf(origin.batch))
+  const grouped: Relation = {
+    kind: 'aggregate',
+    input: events,
+    groupBy: columns.keyNames.map((name, place) => ({ name, value: columns.keys[place] ?? no })),
+    aggregates: [
+      { name: best, function: 'max', value: candidate, type: candidate.type },
+      { name: row.file, function: 'max', value: columns.file, type: integerType },
+      { name: row.position, function: 'max', value: columns.position, type: { kind: 'double' } },
+      { name: tie.duplicates, function: 'sum', value: col(tie.duplicates, longType), type: longType },
+      {
+        name: conflicts,
+        function: 'count',
+        value: when(col(tie.isConflict, { kind: 'boolean' }), yes),
+        type: longType,
+      },
+      { name: fromBatch, function: 'count', value: when(isOfBatch, yes), type: longType },
+    ],
+  }
+  const winner = col(best, candidate.type)
+  const isDelete = fieldOf(winner, 'del')
+  const isNew = equal(fieldOf(winner, 'origin'), intOf(origin.batch))
+  const inTarget = isThere(columns.file)
+  const someLate = less(when(isNew, longOf(1), longOf(0)), col(fromBatch, longType))
+  return {
+    kind: 'project',
+    input: grouped,
+    columns: [
+      ...columns.keepKeys(),
+      ...definition.payload.flatMap((column) => [
+        { name: payloadName(column.name), value: fieldOf(winner, payloadName(column.name)) },
+        { name: finalName(column.name), value: fieldOf(winner, payloadName(column.name)) },
+      ]),
+      { name: row.sequence, value: fieldOf(winner, 'seq') },
+      { name: row.isDelete, value: isDelete },
+      { name: row.origin, value: fieldOf(winner, 'origin') },
+      { name: row.file, value: columns.file },
+      { name: row.position, value: columns.position },
+      { name: row.start, value: nothing(definition.sequenceType) },
+      { name: row.end, value: nothing(definition.sequenceType) },
+      { name: outcome.newStart, value: nothing(definition.sequenceType) },
+      { name: outcome.newEnd, value: nothing(definition.sequenceType) },
+      { name: tie.duplicates, value: col(tie.duplicates, longType) },
+      { name: tie.isConflict, value: less(longOf(0), col(conflicts, longType)) },
+      {
+        name: outcome.action,
+        value: {
+          kind: 'case',
+          branches: [
+            { when: all(isDelete, inTarget), then: intOf(action.delete) },
+            { when: all(not(isDelete), isNew, inTarget), then: intOf(action.update) },
+            { when: all(not(isDelete), not(inTarget)), then: intOf(action.insert) },
+          ],
+          otherwise: intOf(action.none),
+          type: integerType,
+        },
+      },
+      { name: outcome.keep, value: all(isDelete, isNew) },
+      { name: outcome.isLate, value: someLate },
+    ],
+  }
+}

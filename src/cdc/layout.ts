@@ -1,0 +1,79 @@
+/** The columns of target and state tables: the user's, and ours under reserved names. */
+import type { Snapshot } from '../log/snapshot.ts'
+import type { DataType, StructType } from '../protocol/types.ts'
+import type { RelationColumn } from '../relation/tree.ts'
+import type { FlowDefinition } from './definition.ts'
+
+/** Fields of the target's metadata column. */
+export const metadataField = {
+  /** Of the event that gave the row its values: in type 2 its record start. */
+  sequence: 'sequence',
+  /** Partial flows: a flag for each column, whether that event wrote it. */
+  written: 'written',
+} as const
+
+/** Columns of the state table besides keys and payload. */
+export const stateColumn = {
+  flow: '__flow',
+  attempt: '__attempt',
+  sequence: '__sequence',
+  isDelete: '__is_delete',
+  written: '__written',
+} as const
+
+const nullable = { nullable: true, metadata: {} } as const
+
+function writtenType(definition: FlowDefinition): DataType {
+  const fields = definition.payload
+    .filter(({ mayStay }) => mayStay)
+    .map(({ name }) => ({ name, type: { kind: 'boolean' } as const, ...nullable }))
+  return { kind: 'struct', fields }
+}
+
+export function metadataType(definition: FlowDefinition): StructType {
+  const fields = [{ name: metadataField.sequence, type: definition.sequenceType, ...nullable }]
+  if (!definition.isPartial) return { kind: 'struct', fields }
+  return {
+    kind: 'struct',
+    fields: [...fields, { name: metadataField.written, type: writtenType(definition), ...nullable }],
+  }
+}
+
+export function targetColumnsOf(definition: FlowDefinition): readonly RelationColumn[] {
+  const { names, selected, sequenceType, scdType } = definition
+  const interval = [
+    { name: names.start, type: sequenceType },
+    { name: names.end, type: sequenceType },
+  ]
+  return [...selected, ...(scdType === 2 ? interval : []), { name: names.metadata, type: metadataType(definition) }]
+}
+
+export function stateColumnsOf(definition: FlowDefinition): readonly RelationColumn[] {
+  return [
+    { name: stateColumn.flow, type: { kind: 'string' } },
+    { name: stateColumn.attempt, type: { kind: 'long' } },
+    { name: stateColumn.sequence, type: definition.sequenceType },
+    { name: stateColumn.isDelete, type: { kind: 'boolean' } },
+    ...definition.selected,
+    ...(definition.isPartial ? [{ name: stateColumn.written, type: writtenType(definition) }] : []),
+  ]
+}
+
+export function schemaOf(columns: readonly RelationColumn[]): StructType {
+  return { kind: 'struct', fields: columns.map(({ name, type }) => ({ name, type, ...nullable })) }
+}
+
+/** Where the state of a target lives, from the target's folder. */
+export function statePathOf(targetPath: string): string {
+  const name =
+    targetPath
+      .replace(/[/\\]+$/, '')
+      .split(/[/\\]/)
+      .at(-1) ?? 'target'
+  return `../${name}__cdc_state`
+}
+
+/** The table's column of a name, case aside. */
+export function tableColumn(snapshot: Snapshot, name: string) {
+  return snapshot.columns.find((column) => column.name.toLowerCase() === name.toLowerCase())
+}

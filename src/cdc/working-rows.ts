@@ -1,0 +1,102 @@
+/**
+ * The rows that a batch works on: one a row of the target, of the state or of the batch, all as events. Names of their columns:
+ *
+ *   k.<key>  p.<payload>          the user's columns; p.* as the event has them, NULL where it leaves the column as it was
+ *   w.<payload>                   the event writes the column (partial flows, columns that may stay)
+ *   c.<payload>                   what the target shows there (partial flows, rows of the target)
+ *   $seq $del                     sequence; whether the event deletes
+ *   $origin                       where the row comes from, as below; the greater one stands for equal events
+ *   $weak                         a decomposition tail: something ended here, and it may have been a stored event
+ *   $file $position $start $end   rows of the target: their place, and the interval they have now
+ */
+import type { Expr } from '../expr/tree.ts'
+import { col } from '../expr/walk.ts'
+import type { FlowDefinition, PayloadColumn } from './definition.ts'
+import { type NamedValue, bool, doubleType, integerType } from './terms.ts'
+
+export const origin = {
+  /** A decomposition tail that turned out to be a delete. */
+  implied: 0,
+  batch: 1,
+  target: 2,
+  state: 3,
+  /** A delete that a truncate gives every key: kept once for all, never as a row. */
+  truncate: 4,
+} as const
+
+export const keyName = (name: string): string => `k.${name}`
+export const payloadName = (name: string): string => `p.${name}`
+export const writesName = (name: string): string => `w.${name}`
+export const shownName = (name: string): string => `c.${name}`
+
+export const row = {
+  sequence: '$seq',
+  isDelete: '$del',
+  origin: '$origin',
+  weak: '$weak',
+  file: '$file',
+  position: '$position',
+  start: '$start',
+  end: '$end',
+} as const
+
+/** The columns of a flow's working rows as expressions. */
+export class WorkingColumns {
+  readonly definition: FlowDefinition
+  readonly keyNames: readonly string[]
+  readonly keys: readonly Expr[]
+  readonly sequence: Expr
+  readonly start: Expr
+  readonly end: Expr
+  readonly isDelete = bool(row.isDelete)
+  readonly weak = bool(row.weak)
+  readonly origin = col(row.origin, integerType)
+  readonly file = col(row.file, integerType)
+  readonly position = col(row.position, doubleType)
+  readonly partial: readonly PayloadColumn[]
+
+  constructor(definition: FlowDefinition) {
+    this.definition = definition
+    this.keyNames = definition.keys.map(({ name }) => keyName(name))
+    this.keys = definition.keys.map(({ name, type }) => col(keyName(name), type))
+    this.sequence = col(row.sequence, definition.sequenceType)
+    this.start = col(row.start, definition.sequenceType)
+    this.end = col(row.end, definition.sequenceType)
+    this.partial = definition.payload.filter(({ mayStay }) => mayStay)
+  }
+
+  payload({ name, type }: PayloadColumn): Expr {
+    return col(payloadName(name), type)
+  }
+
+  writes({ name }: PayloadColumn): Expr {
+    return bool(writesName(name))
+  }
+
+  shown({ name, type }: PayloadColumn): Expr {
+    return col(shownName(name), type)
+  }
+
+  /** The keys unchanged, for a projection. */
+  keepKeys(): NamedValue[] {
+    return this.definition.keys.map(({ name, type }) => ({ name: keyName(name), value: col(keyName(name), type) }))
+  }
+
+  /** All columns of a working row, each as `value` gives it. */
+  project(value: {
+    readonly key: (name: string, place: number) => Expr
+    readonly payload: (column: PayloadColumn) => Expr
+    readonly writes: (column: PayloadColumn) => Expr
+    readonly shown: (column: PayloadColumn) => Expr
+    readonly rest: Readonly<Record<keyof typeof row, Expr>>
+  }): NamedValue[] {
+    const { keys, payload } = this.definition
+    return [
+      ...keys.map(({ name }, place) => ({ name: keyName(name), value: value.key(name, place) })),
+      ...payload.map((column) => ({ name: payloadName(column.name), value: value.payload(column) })),
+      ...this.partial.map((column) => ({ name: writesName(column.name), value: value.writes(column) })),
+      ...this.partial.map((column) => ({ name: shownName(column.name), value: value.shown(column) })),
+      ...(Object.keys(row) as (keyof typeof row)[]).map((name) => ({ name: row[name], value: value.rest[name] })),
+    ]
+  }
+}
