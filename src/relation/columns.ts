@@ -35,6 +35,11 @@ export function relationColumns(relation: Relation): readonly RelationColumn[] {
         ...relation.groupBy.map(({ name, value }) => ({ name, type: value.type })),
         ...relation.aggregates.map(({ name, type }) => ({ name, type })),
       ]
+    case 'window':
+      return [
+        ...relationColumns(relation.input),
+        ...relation.columns.map(({ name, call }) => ({ name, type: call.type })),
+      ]
     case 'union': {
       const [first] = relation.inputs
       assert(first !== undefined, 'a union has at least one input')

@@ -3,14 +3,17 @@
  * that are loaded before the statement runs; printing only says which.
  */
 import { unreachable } from '../../base/assert.ts'
+import type { Expr } from '../../expr/tree.ts'
 import type { Datum } from '../../protocol/datum.ts'
 import { relationColumns } from '../../relation/columns.ts'
 import type { DataType } from '../../protocol/types.ts'
 import type { AggregateFunction, Relation, RelationColumn, ScanFile } from '../../relation/tree.ts'
 import { deletedKeys } from './loaded-tables.ts'
 import { printExpr } from './print-expr.ts'
+import { printExtreme, printOrder } from './print-order.ts'
 import { fitsInline, printRows } from './print-rows.ts'
 import { printScan } from './print-scan.ts'
+import { printWindow } from './print-window.ts'
 import { quoteName } from './quote.ts'
 import { DuckdbStagedRows } from './staged-rows.ts'
 import { sqlType } from './types.ts'
@@ -45,22 +48,18 @@ export function printRelation(relation: Relation, needs: Needs): string {
       return printAggregate(relation, from)
     case 'union':
       return relation.inputs.map((input) => `(${printRelation(input, needs)})`).join(' UNION ALL ')
-    case 'sort': {
-      const keys = relation.by.map(
-        ({ value, descending }) => `${printExpr(value)} ${descending ? 'DESC NULLS LAST' : 'ASC NULLS FIRST'}`,
-      )
-      return `SELECT * FROM ${from(relation.input)} ORDER BY ${keys.join(', ')}`
-    }
+    case 'sort':
+      return `SELECT * FROM ${from(relation.input)} ORDER BY ${printOrder(relation.by)}`
     case 'limit':
       return `SELECT * FROM ${from(relation.input)} LIMIT ${relation.rows}`
+    case 'window':
+      return printWindow(relation, from)
     default:
       return unreachable(relation)
   }
 }
 
-function outputs(
-  columns: readonly { readonly name: string; readonly value: Parameters<typeof printExpr>[0] }[],
-): string {
+function outputs(columns: readonly { readonly name: string; readonly value: Expr }[]): string {
   if (columns.length === 0) return '1 AS "none"'
   return columns.map(({ name, value }) => `${printExpr(value)} AS ${quoteName(name)}`).join(', ')
 }
@@ -97,15 +96,15 @@ function printJoin(relation: Extract<Relation, { kind: 'join' }>, from: (input: 
 function printAggregate(relation: Extract<Relation, { kind: 'aggregate' }>, from: (input: Relation) => string): string {
   const groups = relation.groupBy.map(({ name, value }) => `${printExpr(value)} AS ${quoteName(name)}`)
   const values = relation.aggregates.map(({ name, function: fn, value, type }) => {
-    const arg = value === undefined ? '*' : printExpr(value)
-    const call = printAggregateCall(fn, arg, type)
-    return `CAST(${call} AS ${sqlType(type)}) AS ${quoteName(name)}`
+    return `CAST(${printAggregateCall(fn, value, type)} AS ${sqlType(type)}) AS ${quoteName(name)}`
   })
   const groupBy = groups.length === 0 ? '' : ` GROUP BY ${groups.map((_, place) => String(place + 1)).join(', ')}`
   return `SELECT ${[...groups, ...values].join(', ')} FROM ${from(relation.input)}${groupBy}`
 }
 
-function printAggregateCall(fn: AggregateFunction, arg: string, type: DataType): string {
+function printAggregateCall(fn: AggregateFunction, value: Expr | undefined, type: DataType): string {
+  if (value !== undefined && (fn === 'min' || fn === 'max')) return printExtreme(fn, value)
+  const arg = value === undefined ? '*' : printExpr(value)
   if (fn === 'count_distinct') return `count(DISTINCT ${arg})`
   // DuckDB averages decimals as doubles.
   if (fn === 'avg' && type.kind === 'decimal') {

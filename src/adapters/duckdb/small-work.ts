@@ -29,6 +29,7 @@ export function isSmall(relation: Relation): boolean {
     case 'aggregate':
     case 'sort':
     case 'limit':
+    case 'window':
       return isSmall(relation.input)
   }
 }
@@ -49,6 +50,7 @@ export function givesFewRows(relation: Relation): boolean {
     case 'filter':
     case 'project':
     case 'sort':
+    case 'window':
       return givesFewRows(relation.input)
     case 'scan':
     case 'staged':

@@ -34,7 +34,7 @@ export function aggregateTable(
   if (keys.length === 0) groups.set('', { key: [], rows: [] })
   for (const row of input.rows) {
     const key = keys.map(({ run }) => run(row))
-    const text = keys.map(({ type }, index) => lengthPrefixed(key[index] ?? null, type)).join('')
+    const text = keys.map(({ type }, index) => groupKeyPart(key[index] ?? null, type)).join('')
     const group = groups.get(text)
     if (group === undefined) groups.set(text, { key, rows: [row] })
     else group.rows.push(row)
@@ -44,7 +44,8 @@ export function aggregateTable(
   return { columns, rows }
 }
 
-function lengthPrefixed(value: Datum, type: DataType): string {
+/** Part of the key of a group; NULL equals NULL. */
+export function groupKeyPart(value: Datum, type: DataType): string {
   if (value === null) return 'n'
   const text = datumKey(value, type)
   return `${text.length}:${text}`

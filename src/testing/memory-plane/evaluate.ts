@@ -1,13 +1,14 @@
 /** The relational tree over arrays: each node to a whole table, rows in a stated order everywhere, so that runs can be compared. */
 import { assert, unreachable } from '../../base/assert.ts'
-import { compareDatums } from '../../protocol/datum-order.ts'
 import type { Relation, RelationColumn } from '../../relation/tree.ts'
 import { aggregateTable } from './aggregate.ts'
 import { joinTables } from './join.ts'
 import { scanColumns, scanFiles } from './read-file.ts'
 import { readStaged } from './staged-rows.ts'
-import type { Row, Table } from './table.ts'
+import { sortedRows } from './sort.ts'
+import type { Table } from './table.ts'
 import { fromColumns, rowFunction } from './table.ts'
+import { windowTable } from './window.ts'
 
 export function columnsOf(relation: Relation): readonly RelationColumn[] {
   switch (relation.kind) {
@@ -35,6 +36,8 @@ export function columnsOf(relation: Relation): readonly RelationColumn[] {
         ...relation.groupBy.map(({ name, value }) => ({ name, type: value.type })),
         ...relation.aggregates.map(({ name, type }) => ({ name, type })),
       ]
+    case 'window':
+      return [...columnsOf(relation.input), ...relation.columns.map(({ name, call }) => ({ name, type: call.type }))]
     case 'union':
       return firstColumns(relation.inputs)
     default:
@@ -77,33 +80,17 @@ export function evaluate(relation: Relation): Table {
       const columns = firstColumns(relation.inputs)
       return { columns, rows: relation.inputs.flatMap((input) => evaluate(input).rows) }
     }
-    case 'sort':
-      return sorted(evaluate(relation.input), relation.by)
+    case 'sort': {
+      const input = evaluate(relation.input)
+      return { columns: input.columns, rows: sortedRows(input, input.rows, relation.by) }
+    }
     case 'limit': {
       const input = evaluate(relation.input)
       return { columns: input.columns, rows: input.rows.slice(0, relation.rows) }
     }
+    case 'window':
+      return windowTable(evaluate(relation.input), relation, columnsOf(relation))
     default:
       return unreachable(relation)
   }
-}
-
-function sorted(input: Table, by: Extract<Relation, { kind: 'sort' }>['by']): Table {
-  const keys = by.map(({ value, descending }) => ({
-    run: rowFunction(value, input.columns),
-    type: value.type,
-    sign: descending ? -1 : 1,
-  }))
-  const keyed = input.rows.map((row) => ({ row, key: keys.map(({ run }) => run(row)) }))
-  const compare = (a: Row, b: Row): number => {
-    for (const [index, { type, sign }] of keys.entries()) {
-      const x = a[index] ?? null
-      const y = b[index] ?? null
-      // NULL is the smallest: first ascending, last descending.
-      const order = x === null || y === null ? Number(x !== null) - Number(y !== null) : compareDatums(x, y, type)
-      if (order !== 0) return order * sign
-    }
-    return 0
-  }
-  return { columns: input.columns, rows: keyed.toSorted((a, b) => compare(a.key, b.key)).map(({ row }) => row) }
 }
