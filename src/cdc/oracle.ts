@@ -32,14 +32,14 @@ export interface Type2Row {
 export interface Type2State {
   /** Upserts of a run other than its last, with the start of the run. */
   readonly hidden: readonly Pick<Type2Row, 'payload' | 'start' | 'recordStart'>[]
-  /** Deletes that end no row. Those of a truncate are not here: the truncate itself is kept. */
+  /** Deletes that end no row. Those at a truncate that takes the key are not here: the truncate itself is kept. */
   readonly tombstones: readonly { readonly sequence: Datum }[]
 }
 
 export interface Winner extends CdcEvent {
   /** Columns the event did not write hold the values before it. All NULL in a delete. */
   readonly folded: readonly Datum[]
-  /** Whether it is only a truncate that deletes here. */
+  /** Whether a truncate deletes here; an event of its sequence is of no account then. */
   readonly truncates: boolean
 }
 
@@ -135,10 +135,8 @@ function winnersOf(
     return { ...winner, truncates: false }
   })
   const { key } = must(events[0], 'a key has an event')
-  const effective = truncates.filter(
-    (tau) =>
-      winners.some(({ sequence }) => compareDatums(sequence, tau, sequenceType) < 0) &&
-      !winners.some((winner) => winner.kind === 'delete' && datumsEqual(winner.sequence, tau, sequenceType)),
+  const effective = truncates.filter((tau) =>
+    winners.some(({ sequence }) => compareDatums(sequence, tau, sequenceType) < 0),
   )
   const left = winners.filter(({ sequence }) => !effective.some((tau) => datumsEqual(sequence, tau, sequenceType)))
   const deletes = distinct(effective, schema).map((sequence): Unfolded => ({
