@@ -15,7 +15,7 @@ import { firstOfKey, keysOf, liveRows, stateEvents, stateSince, targetEvents, ta
 import { foldLatest } from './latest.ts'
 import type { Pin } from './pins.ts'
 import { resolveTies } from './resolve-ties.ts'
-import { all, any, atLeast, intOf, isNull, less, no, not, nothing, yes } from './terms.ts'
+import { all, any, atLeast, first, intOf, isNull, less, no, not, nothing, yes } from './terms.ts'
 import { type WorkingColumns, keyName, origin } from './working-rows.ts'
 
 /** What a batch is computed against. */
@@ -163,7 +163,14 @@ function truncateRows(columns: WorkingColumns, truncates: readonly Datum[], rows
     kind: 'aggregate',
     input: { kind: 'filter', input: rows, where: not(columns.weak) },
     groupBy: columns.keepKeys(),
-    aggregates: [{ name: '$earliest', function: 'min', value: columns.sequence, type: definition.sequenceType }],
+    aggregates: [
+      {
+        name: '$earliest',
+        function: 'min',
+        value: first(columns.start, columns.sequence),
+        type: definition.sequenceType,
+      },
+    ],
   }
   const list: Relation = {
     kind: 'rows',

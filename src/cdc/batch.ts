@@ -1,0 +1,308 @@
+/**
+ * One batch of a flow: compute, append to the state, commit the target. The target's commit decides all: it holds the changed rows, the
+ * offset, and which attempts at the state live.
+ *
+ * A lost race is settled by key: what winners concern is computed again on a fresh read, everything else stands. It starts again from the
+ * beginning where the flow itself moved on (a twin), where an attempt it counted on has died, or where a truncate, the schema or the protocol
+ * changed. Retrying loses and repeats nothing, because nothing counts before the target's commit, and events applied twice change nothing.
+ */
+import { throwIfCancelled } from '../base/cancel.ts'
+import { failure } from '../base/errors.ts'
+import { judgeTerms } from '../conflict/metadata.ts'
+import type { Snapshot } from '../log/snapshot.ts'
+import type { Datum } from '../protocol/datum.ts'
+import type { DataPlane, RunOptions, StagedRows } from '../relation/data-plane.ts'
+import type { Relation } from '../relation/tree.ts'
+import type { TableParts } from '../transaction/context.ts'
+import { TransactionState } from '../transaction/state.ts'
+import { type BatchBounds, computeBatch } from './compute.ts'
+import { commonKeys } from './common-keys.ts'
+import { type OutcomeCounts, addCounts, countOutcome, emptyCounts } from './counts.ts'
+import { OutcomeRows } from './outcome-rows.ts'
+import { type Pin, domainOf, pinsOf, printPin, someDied, withAttempts } from './pins.ts'
+import { keysRelation } from './rows-of-keys.ts'
+import { parseSequence, printSequence } from './sequence-text.ts'
+import { appendAttempt } from './state-log.ts'
+import { TargetWrite } from './target-write.ts'
+import { all, equal } from './terms.ts'
+import { type WorkingColumns, keyName } from './working-rows.ts'
+import { col } from '../expr/walk.ts'
+
+/** Times a batch starts again from the newest version, and puts of one start. */
+const maxStarts = 1_000
+const maxPuts = 10_000
+const standBackMs = 25
+const standBackLimitMs = 150
+
+export interface BatchTables {
+  readonly target: TableParts
+  readonly state: TableParts
+}
+
+/** A batch ready to be applied: good events as working rows, and what is known of them. */
+export interface Batch {
+  readonly events: Relation
+  readonly bounds: BatchBounds
+  /** Sequences of the truncates in the batch. */
+  readonly truncates: readonly Datum[]
+  /** The pin's offset that the batch follows, and the one after it. */
+  readonly after: string | undefined
+  readonly offset: string
+}
+
+export type BatchOutcome =
+  | {
+      readonly kind: 'committed'
+      readonly version: number
+      readonly counts: OutcomeCounts
+      readonly puts: number
+      readonly starts: number
+      readonly keysAgain: number
+    }
+  /** The flow's offset is not the one the batch follows: another process applied events. */
+  | { readonly kind: 'superseded'; readonly offset: string | undefined }
+
+export class BatchRun {
+  readonly #tables: BatchTables
+  readonly #columns: WorkingColumns
+  readonly #plane: DataPlane
+  readonly #options: RunOptions
+  readonly #batch: Batch
+  #keysAgain = 0
+
+  constructor(tables: BatchTables, columns: WorkingColumns, plane: DataPlane, batch: Batch, options: RunOptions) {
+    this.#tables = tables
+    this.#columns = columns
+    this.#plane = plane
+    this.#batch = batch
+    this.#options = options
+  }
+
+  /** @throws AUTOCDC_INVALID_STATE, AUTOCDC_SEQUENCE_CONFLICT, COMMIT_OUTCOME_UNKNOWN, DELTA_MAX_COMMIT_RETRIES_EXCEEDED */
+  async run(): Promise<BatchOutcome> {
+    for (let starts = 1; starts <= maxStarts; starts++) {
+      throwIfCancelled(this.#options.signal)
+      const base = await this.#tables.target.log.refresh()
+      const own = this.#ownPin(base)
+      if (own.offset !== this.#batch.after) return { kind: 'superseded', offset: own.offset }
+      const attempt = new Start(this.#tables, this.#columns, this.#plane, this.#batch, base, this.#options)
+      try {
+        const done = await attempt.run()
+        this.#keysAgain += attempt.keysAgain
+        if (done.kind === 'committed') return { ...done, starts, keysAgain: this.#keysAgain }
+        await attempt.discard()
+      } catch (error) {
+        if (!attempt.outcomeUnknown) await attempt.discard()
+        throw error
+      } finally {
+        await attempt.release()
+      }
+    }
+    throw failure(
+      'DELTA_MAX_COMMIT_RETRIES_EXCEEDED',
+      `a batch was started ${maxStarts} times and overtaken each time`,
+      {
+        details: { flow: this.#columns.definition.flow, starts: maxStarts },
+      },
+    )
+  }
+
+  #ownPin(base: Snapshot): Pin {
+    const own = pinsOf(base).get(this.#columns.definition.flow)
+    if (own !== undefined) return own
+    throw failure(
+      'AUTOCDC_INVALID_STATE',
+      `the target does not know the flow ${this.#columns.definition.flow} any more`,
+      {
+        details: { reason: 'FLOW_UNKNOWN', flow: this.#columns.definition.flow },
+      },
+    )
+  }
+}
+
+/** One start from one version of the target. */
+class Start {
+  readonly #tables: BatchTables
+  readonly #columns: WorkingColumns
+  readonly #plane: DataPlane
+  readonly #options: RunOptions
+  readonly #batch: Batch
+  readonly #write: TargetWrite
+  readonly #attempts: number[] = []
+  #pins: ReadonlyMap<string, Pin>
+  #keys: StagedRows | undefined
+  #counts: OutcomeCounts = emptyCounts
+  keysAgain = 0
+  outcomeUnknown = false
+
+  constructor(
+    tables: BatchTables,
+    columns: WorkingColumns,
+    plane: DataPlane,
+    batch: Batch,
+    base: Snapshot,
+    options: RunOptions,
+  ) {
+    this.#tables = tables
+    this.#columns = columns
+    this.#plane = plane
+    this.#batch = batch
+    this.#options = options
+    this.#write = new TargetWrite(tables.target, columns, base)
+    this.#pins = pinsOf(base)
+  }
+
+  async run(): Promise<
+    { kind: 'committed'; version: number; counts: OutcomeCounts; puts: number } | { kind: 'restart' }
+  > {
+    this.#keys = await this.#apply(this.#batch.events)
+    for (let puts = 1; puts <= maxPuts; puts++) {
+      throwIfCancelled(this.#options.signal)
+      const newest = await this.#tables.target.log.refresh()
+      if (newest.version > this.#write.base.version && !(await this.#settle(newest))) return { kind: 'restart' }
+      const put = await this.#write.put([printPin(this.#nextPin())], this.#parameters(), this.#counts, this.#options)
+      if (put.kind === 'committed') return { ...put, counts: this.#counts, puts }
+      if (put.kind === 'unknown') throw this.#unknown()
+      await this.#standBack(puts)
+    }
+    return { kind: 'restart' }
+  }
+
+  /** Computes some events on the base and takes the result in. @returns their keys, staged */
+  async #apply(events: Relation): Promise<StagedRows> {
+    const { flow } = this.#columns.definition
+    const state = await this.#stateNow()
+    const computed = await computeBatch(
+      this.#plane,
+      this.#columns,
+      {
+        target: this.#write.state,
+        state,
+        pins: this.#pins,
+        truncates: this.#truncates(),
+        truncatesAll: this.#batch.truncates.length > 0,
+      },
+      events,
+      this.#batch.bounds,
+      this.#options,
+    )
+    try {
+      const rows = new OutcomeRows(this.#columns, computed.outcome)
+      const counts = await countOutcome(this.#plane, rows, this.#options)
+      this.#counts = addCounts(this.#counts, counts)
+      await this.#write.add(this.#plane, rows, counts.inserted + counts.updated > 0, this.#options)
+      if (counts.kept > 0) {
+        const relation = (attempt: number) => rows.stateRows(attempt)
+        this.#attempts.push(await appendAttempt(this.#tables.state, flow, relation, this.#options))
+      }
+      return computed.keys
+    } catch (error) {
+      await computed.keys.release()
+      throw error
+    } finally {
+      await computed.outcome.release()
+    }
+  }
+
+  /** The newest state, read after the target: rows of every attempt that the target's pins say live are in it. */
+  async #stateNow(): Promise<TransactionState> {
+    return new TransactionState(this.#tables.state, await this.#tables.state.log.refresh())
+  }
+
+  #truncates(): Datum[] {
+    const { sequenceType } = this.#columns.definition
+    const known = [...this.#pins.values()].flatMap(({ truncates }) => truncates)
+    return [...known.map((text) => parseSequence(text, sequenceType)), ...this.#batch.truncates]
+  }
+
+  /** Accounts for winners up to `newest`. false: the batch must start again. */
+  async #settle(newest: Snapshot): Promise<boolean> {
+    const { base } = this.#write
+    const commits = await this.#tables.target.log.commits(base.version, newest.version)
+    const terms = judgeTerms(base, commits, undefined, new Set([domainOf(this.#columns.definition.flow)]))
+    const pins = pinsOf(newest)
+    const isOvertaken =
+      terms.kind !== 'same' ||
+      [...this.#pins.values()].some((pin) => someDied(pin, pins.get(pin.flow))) ||
+      truncatesOf(pins) !== truncatesOf(this.#pins)
+    if (isOvertaken || this.#keys === undefined) return false
+    const winners = { commits, base, newest, pinsBefore: this.#pins, pinsAfter: pins }
+    const state = await this.#stateNow()
+    const common = await commonKeys(
+      this.#plane,
+      this.#columns,
+      this.#write.state,
+      state,
+      this.#keys,
+      winners,
+      this.#options,
+    )
+    try {
+      if (common.rowCount > 0) await this.#write.withdraw(this.#plane, common, this.#options)
+      this.#write.rebase(newest)
+      this.#pins = pins
+      if (common.rowCount > 0) await this.#again(common)
+      return true
+    } finally {
+      await common.release()
+    }
+  }
+
+  async #again(common: StagedRows): Promise<void> {
+    this.keysAgain += common.rowCount
+    const { keys } = this.#columns.definition
+    const names = new Map(keys.map(({ name }) => [keyName(name), `again.${name}`]))
+    const renamed: Relation = {
+      kind: 'project',
+      input: keysRelation(this.#columns, common),
+      columns: keys.map(({ name, type }) => ({
+        name: names.get(keyName(name)) ?? name,
+        value: col(keyName(name), type),
+      })),
+    }
+    const on = all(...keys.map(({ name, type }) => equal(col(keyName(name), type), col(`again.${name}`, type))))
+    const again = await this.#apply({ kind: 'join', join: 'semi', left: this.#batch.events, right: renamed, on })
+    await again.release()
+  }
+
+  #nextPin(): Pin {
+    const { flow, sequenceType } = this.#columns.definition
+    const own = this.#pins.get(flow)
+    if (own === undefined) throw failure('AUTOCDC_INVALID_STATE', `flow ${flow} has no pin`, { details: { flow } })
+    const pin = withAttempts(own, this.#attempts)
+    const added = this.#batch.truncates.map((value) => printSequence(value, sequenceType))
+    const truncates = [...new Set([...pin.truncates, ...added])]
+    return { ...pin, truncates, offset: this.#batch.offset }
+  }
+
+  #parameters() {
+    const { flow, scdType, keys } = this.#columns.definition
+    return { flow, scdType: String(scdType), keys: JSON.stringify(keys.map(({ name }) => name)) }
+  }
+
+  #unknown(): Error {
+    this.outcomeUnknown = true
+    const version = this.#write.base.version + 1
+    return failure('COMMIT_OUTCOME_UNKNOWN', `storage did not say whether version ${version} was committed`, {
+      details: { version, txnId: this.#write.txnId },
+    })
+  }
+
+  /** As in transaction.ts: a writer that keeps losing lets others go first for a moment. */
+  async #standBack(puts: number): Promise<void> {
+    const { environment } = this.#tables.target
+    const longestMs = Math.min(standBackMs * (puts - 1), standBackLimitMs)
+    if (longestMs > 0) await environment.sleep(environment.random() * longestMs, this.#options.signal)
+  }
+
+  discard(): Promise<void> {
+    return this.#write.discard()
+  }
+
+  async release(): Promise<void> {
+    await this.#keys?.release()
+  }
+}
+
+const truncatesOf = (pins: ReadonlyMap<string, Pin>): string =>
+  JSON.stringify([...pins.values()].flatMap(({ truncates }) => truncates).sort())

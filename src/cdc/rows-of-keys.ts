@@ -1,0 +1,69 @@
+/** Places of target rows whose key is among some staged keys. */
+import { col } from '../expr/walk.ts'
+import type { Snapshot } from '../log/snapshot.ts'
+import type { StagedRows } from '../relation/data-plane.ts'
+import type { Relation, ScanFile } from '../relation/tree.ts'
+import { targetColumns } from '../transaction/write-request.ts'
+import { all, doubleType, equal, integerType } from './terms.ts'
+import { type WorkingColumns, keyName, row } from './working-rows.ts'
+
+/** Staged keys as a relation, as `k.<name>`. */
+export function keysRelation(columns: WorkingColumns, keys: StagedRows): Relation {
+  return {
+    kind: 'staged',
+    rows: keys,
+    columns: columns.definition.keys.map(({ name, type }) => ({ name: keyName(name), from: keyName(name), type })),
+    rowNumber: undefined,
+  }
+}
+
+/** Key columns of a table of the flow (target or state) under `t.<name>`, with the place of each row. */
+export function keyScan(
+  columns: WorkingColumns,
+  snapshot: Snapshot,
+  files: readonly ScanFile[],
+  extra: readonly string[] = [],
+): Relation {
+  const names = new Set([...columns.definition.keys.map(({ name }) => `t.${name}`.toLowerCase()), ...extra])
+  return {
+    kind: 'scan',
+    files,
+    columns: targetColumns(snapshot).filter(({ name }) => names.has(name.toLowerCase())),
+    locator: { file: row.file, position: row.position },
+    deletions: 'drop',
+  }
+}
+
+/** `t.<key> = k.<key>` for every key. */
+export function sameKeys(columns: WorkingColumns, snapshot: Snapshot) {
+  const spelled = (name: string) =>
+    snapshot.columns.find((column) => column.name.toLowerCase() === name.toLowerCase())?.name ?? name
+  return all(
+    ...columns.definition.keys.map(({ name, type }) =>
+      equal(col(`t.${spelled(name)}`, type), col(keyName(name), type)),
+    ),
+  )
+}
+
+export function rowsOfKeys(
+  columns: WorkingColumns,
+  snapshot: Snapshot,
+  files: readonly ScanFile[],
+  keys: StagedRows,
+): Relation {
+  const on = sameKeys(columns, snapshot)
+  return {
+    kind: 'project',
+    input: {
+      kind: 'join',
+      join: 'semi',
+      left: keyScan(columns, snapshot, files),
+      right: keysRelation(columns, keys),
+      on,
+    },
+    columns: [
+      { name: row.file, value: col(row.file, integerType) },
+      { name: row.position, value: col(row.position, doubleType) },
+    ],
+  }
+}
