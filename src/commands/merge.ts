@@ -89,8 +89,9 @@ async function planMerge(
   view: PlanningView,
 ): Promise<StatementPlan> {
   const { snapshot } = view
-  const asked = await askQuestions([input.on, ...clauseTexts(input.clauses)], setting, view)
-  const on = bindCondition(input.on, bothScopes(snapshot, setting, source.columns), setting, asked.answers)
+  const scope = bothScopes(snapshot, setting, source.columns)
+  const asked = await askQuestions([input.on, ...clauseTexts(input.clauses)], setting, view, scope)
+  const on = bindCondition(input.on, scope, setting, asked.answers)
   const clauses = bindClauses(input.clauses, snapshot, source.columns, setting, asked.answers)
   const bySource = clausesOf(clauses, 'not-matched-by-source')
   const insert = clausesOf(clauses, 'not-matched')

@@ -29,17 +29,23 @@ export interface Asked {
 /** Values an IN subquery may give, at most: they become a list in the expression. */
 const listLimit = 100_000
 
-/** Asks every subquery in these texts. @throws EXPRESSION_UNSUPPORTED for a correlated one, or one over another table */
+/**
+ * Asks every subquery in these texts.
+ * @param outer names of the statement, to say that a subquery is correlated; default: those of the target
+ * @throws EXPRESSION_UNSUPPORTED for a correlated one, or one over another table
+ */
 export async function askQuestions(
   texts: readonly string[],
   setting: StatementSetting,
   view: PlanningView,
+  outer: Scope = targetScope(view.snapshot, setting),
 ): Promise<Asked> {
   const subqueries = texts.flatMap((text) => subqueriesOf(parseOnce(text, setting)))
   if (subqueries.length === 0) return { answers: undefined, answersHold: undefined }
   const ask = async (files: readonly ScanFile[]): Promise<QuestionAnswers> => {
     const answers = new Map<SqlSubquery, SubqueryAnswer>()
-    for (const subquery of subqueries) answers.set(subquery, await answer(subquery, view.snapshot, files, setting))
+    for (const subquery of subqueries)
+      answers.set(subquery, await answer(subquery, view.snapshot, files, setting, outer))
     return answers
   }
   const answers = await ask(await view.wholeTable())
@@ -52,8 +58,9 @@ async function answer(
   snapshot: Snapshot,
   files: readonly ScanFile[],
   setting: StatementSetting,
+  outer: Scope,
 ): Promise<SubqueryAnswer> {
-  const relation = selectRelation(subquery.query, snapshot, files, setting, targetScope(snapshot, setting))
+  const relation = selectRelation(subquery.query, snapshot, files, setting, outer)
   const limit = subquery.kind === 'exists' ? 1 : subquery.kind === 'scalar' ? 2 : listLimit + 1
   const { columns, rows } = await collectRows(setting, { kind: 'limit', input: relation, rows: limit })
   if (subquery.kind === 'exists') return { kind: 'exists', value: rows.length > 0 }
