@@ -13,6 +13,7 @@ import { stagingContract } from './plane-staging.ts'
 import { statisticsContract } from './plane-statistics.ts'
 import type { PlaneHarness } from './plane-tools.ts'
 import { valueContract } from './plane-values.ts'
+import { windowContract } from './plane-windows.ts'
 
 export function dataPlaneContract(harness: PlaneHarness): void {
   describe(`data plane: ${harness.name}`, () => {
@@ -27,6 +28,7 @@ export function dataPlaneContract(harness: PlaneHarness): void {
     describe('relations', () => relationContract(plane))
     describe('joins', () => joinContract(plane))
     describe('aggregates', () => aggregateContract(plane))
+    describe('windows', () => windowContract(harness, plane))
     describe('values', () => valueContract(harness, plane))
     describe('staging', () => stagingContract(plane))
     describe('files', () => fileContract(harness, plane))
