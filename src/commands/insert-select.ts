@@ -2,6 +2,7 @@
  * INSERT INTO t SELECT ... FROM t in our dialect. One scan, filter and projection is row-local: a row that passes stays, and what is
  * selected of it comes because of it. With aggregates it asks the whole table: its rows come as a whole and have no single cause.
  */
+import { must } from '../base/assert.ts'
 import { failure } from '../base/errors.ts'
 import { none } from '../conflict/act-log.ts'
 import { analyzeSelect } from '../expr/analyze-select.ts'
@@ -17,7 +18,8 @@ import { selectRelation } from './questions.ts'
 import { foundColumnsOf, intLiteral, locatedScan, usedBy, withTargetRows } from './target-relations.ts'
 import type { Datum } from '../protocol/datum.ts'
 import { datumKey } from '../protocol/datum-order.ts'
-import type { RelationColumn } from '../relation/tree.ts'
+import type { StagedRows } from '../relation/data-plane.ts'
+import type { Relation, RelationColumn } from '../relation/tree.ts'
 
 export function insertSelectStatement(sql: string, setting: StatementSetting): Statement {
   return {
@@ -26,6 +28,43 @@ export function insertSelectStatement(sql: string, setting: StatementSetting): S
     plan: (view) => planInsertSelect(sql, setting, view),
     release: async () => {},
   }
+}
+
+/**
+ * Overwrite with what is selected from the target: the rows are those before the delete, so they are taken when the delete is planned.
+ * @param remove the delete, which runs first
+ */
+export function overwriteSelectStatements(
+  remove: Statement,
+  sql: string,
+  setting: StatementSetting,
+): readonly [Statement, Statement] {
+  let held: StagedRows | undefined
+  const release = async (): Promise<void> => {
+    await held?.release()
+    held = undefined
+  }
+  const first: Statement = {
+    ...remove,
+    plan: async (view) => {
+      await release()
+      const relation = selectRelation(parseSelectOnce(sql, setting), view.snapshot, await view.wholeTable(), setting)
+      held = await (await setting.plane()).stage({ kind: 'relation', relation }, { signal: setting.signal })
+      return remove.plan(view)
+    },
+  }
+  const second: Statement = {
+    operation: 'WRITE',
+    parameters: { ...remove.parameters, query: sql },
+    plan: async ({ snapshot }) => {
+      const rows = must(held, 'the rows were staged when the delete was planned')
+      const columns = rows.columns.map(({ name, type }) => ({ name, from: name, type }))
+      const relation: Relation = { kind: 'staged', rows, columns, rowNumber: undefined }
+      return wholeAnswer(snapshot, relation, rows.columns, async () => false)
+    },
+    release,
+  }
+  return [first, second]
 }
 
 async function planInsertSelect(sql: string, setting: StatementSetting, view: PlanningView): Promise<StatementPlan> {
@@ -86,7 +125,20 @@ async function planAggregate(sql: string, setting: StatementSetting, view: Plann
     values: answer.columns.map((_, c) => answer.rows.map((row) => row[c] ?? null)),
     rowCount: answer.rows.length,
   } as const
-  const items = answer.columns.map(({ name, type }) => ({ name, value: col(name, type) }))
+  return wholeAnswer(snapshot, rows, answer.columns, async (files) => {
+    const again = await ask(files)
+    return bag(again.columns, again.rows) === before
+  })
+}
+
+/** Rows that answer a question to the whole table, inserted. */
+function wholeAnswer(
+  snapshot: Snapshot,
+  rows: Relation,
+  columns: readonly RelationColumn[],
+  answersHold: StatementPlan['answersHold'],
+): StatementPlan {
+  const items = columns.map(({ name, type }) => ({ name, value: col(name, type) }))
   return {
     form: {
       kind: 'append',
@@ -104,10 +156,7 @@ async function planAggregate(sql: string, setting: StatementSetting, view: Plann
     emit: (emissions) => emissions,
     emittedKeys: undefined,
     output: { kind: 'project', input: rows, columns: fitColumns(snapshot, items) },
-    answersHold: async (files) => {
-      const again = await ask(files)
-      return bag(again.columns, again.rows) === before
-    },
+    answersHold,
     describeMatch: async () => ({}),
   }
 }

@@ -7,7 +7,7 @@ import { appendStatement } from '../commands/append.ts'
 import type { SetList } from '../commands/assignments.ts'
 import { type StatementSetting, usingParameters } from '../commands/binding.ts'
 import { deleteStatement } from '../commands/delete.ts'
-import { insertSelectStatement } from '../commands/insert-select.ts'
+import { insertSelectStatement, overwriteSelectStatements } from '../commands/insert-select.ts'
 import type { MergeClause } from '../commands/merge-clauses.ts'
 import { mergeStatement } from '../commands/merge.ts'
 import { updateStatement } from '../commands/update.ts'
@@ -122,10 +122,13 @@ export class DeltaTable {
     const parameters = { mode: 'Overwrite', ...(options.where === undefined ? {} : { replaceWhere: options.where }) }
     const setting = this.#setting(options)
     return this.#transact(options, async (tx) => {
-      const append = await this.#appendOf(source, setting, tx.snapshot, options, 'Overwrite', parameters)
-      tx.hold(append)
-      await tx.execute(deleteStatement({ where: options.where, operation: 'WRITE', parameters }, setting))
-      await tx.execute(usingParameters(append, setting, options.params))
+      const remove = deleteStatement({ where: options.where, operation: 'WRITE', parameters }, setting)
+      const [first, second] = isSelect(source)
+        ? overwriteSelectStatements(remove, source.select, setting)
+        : [remove, await this.#appendOf(source, setting, tx.snapshot, options, 'Overwrite', parameters)]
+      tx.hold(second)
+      await tx.execute(first)
+      await tx.execute(usingParameters(second, setting, options.params))
     })
   }
 
