@@ -2,7 +2,7 @@
 import type { Expr } from '../../src/expr/tree.ts'
 import type { Datum } from '../../src/protocol/datum.ts'
 import type { DataType } from '../../src/protocol/types.ts'
-import type { Relation, RelationColumn } from '../../src/relation/tree.ts'
+import type { Relation, RelationColumn, WindowCall } from '../../src/relation/tree.ts'
 import type { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { call, col, dec, decimal, lit, rowsOf, types } from './plane-tools.ts'
 
@@ -28,7 +28,7 @@ export class RelationMaker {
 
   #shape(depth: number): Shape {
     if (depth === 0) return this.#table()
-    switch (this.#random.integer(0, 6)) {
+    switch (this.#random.integer(0, 7)) {
       case 0:
         return this.#filter(this.#shape(depth - 1))
       case 1:
@@ -40,6 +40,8 @@ export class RelationMaker {
         return this.#aggregate(this.#shape(depth - 1))
       case 5:
         return this.#union(this.#shape(depth - 1))
+      case 6:
+        return this.#window(this.#shape(depth - 1))
       default:
         return this.#first(this.#shape(depth - 1))
     }
@@ -135,6 +137,35 @@ export class RelationMaker {
   #union({ relation, columns }: Shape): Shape {
     const other: Relation = { kind: 'filter', input: relation, where: this.#condition(columns, 1) }
     return { relation: { kind: 'union', inputs: this.#random.shuffle([relation, other]) }, columns }
+  }
+
+  /** In the order of every column, so that rows of equal order are equal. */
+  #window({ relation, columns }: Shape): Shape {
+    const partitionBy = this.#random
+      .shuffle(columns)
+      .slice(0, this.#random.integer(0, 2))
+      .map(({ name }) => name)
+    const orderBy = this.#random
+      .shuffle(columns)
+      .map(({ name, type }) => ({ value: col(name, type), descending: this.#random.chance(0.5) }))
+    const calls = Array.from({ length: this.#random.integer(1, 3) }, () => ({
+      name: this.#name(),
+      call: this.#windowCall(columns),
+    }))
+    return {
+      relation: { kind: 'window', input: relation, partitionBy, orderBy, columns: calls },
+      columns: [...columns, ...calls.map(({ name, call: { type } }) => ({ name, type }))],
+    }
+  }
+
+  #windowCall(columns: readonly RelationColumn[]): WindowCall {
+    const { name, type } = this.#random.pick(columns)
+    const value = col(name, type)
+    const frame = this.#random.pick(['so-far', 'partition'] as const)
+    const chosen = this.#random.pick(['row_number', 'lag', 'lead', 'last', 'count', 'min', 'max'] as const)
+    if (chosen === 'row_number') return { function: chosen, type: long, frame }
+    if (chosen === 'count') return { function: chosen, value: this.#random.pick([value, undefined]), type: long, frame }
+    return { function: chosen, value, type, frame }
   }
 
   /** Sorted by every column, so that which rows are the first is no accident. */
