@@ -29,7 +29,7 @@ export async function* piecesOf(
 ): AsyncGenerator<Piece> {
   const { shape, parts } = commit
   if (isPaired(shape, parts)) {
-    yield { kind: 'begin', rows: Infinity }
+    yield { kind: 'begin', rows: parts.reduce((sum, part) => sum + guessedRows(part), 0) }
     for (const relation of pairedRows(shape, parts)) {
       for await (const batch of namingVersion(plane.query(relation, options), commit.version))
         yield { kind: 'rows', batch, after: undefined }
@@ -74,6 +74,14 @@ function wholeParts(
 function rowsOf({ file, only }: LoadedPart): number {
   if (only !== undefined) return only.count
   return file.rowCount === undefined ? Infinity : file.rowCount - (file.deleted?.count ?? 0)
+}
+
+/** Where the log does not count: what a small row takes. */
+const guessedRowBytes = 64
+
+function guessedRows(part: LoadedPart): number {
+  const rows = rowsOf(part)
+  return rows === Infinity ? Math.ceil(part.file.sizeBytes / guessedRowBytes) : rows
 }
 
 /** The last column says where each row lies. */
