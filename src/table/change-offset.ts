@@ -48,7 +48,7 @@ export function parseOffset(text: string, tableId: string): FeedPosition {
   const place = part === undefined || row === undefined ? undefined : { part, row }
   if (snapshot !== undefined && place !== undefined) return { kind: 'snapshot', version: snapshot, place }
   if (version !== undefined && place !== undefined) return { kind: 'commit', version, place }
-  if (version !== undefined && part === undefined) return { kind: 'after', version }
+  if (version !== undefined && !('part' in fields)) return { kind: 'after', version }
   throw notAnOffset(text)
 }
 
