@@ -334,6 +334,37 @@ describe('committing', () => {
   })
 })
 
+describe('domains', () => {
+  const domain = (name: string, configuration: string, removed = false): Action => ({
+    kind: 'domainMetadata',
+    domainMetadata: { domain: name, configuration, removed },
+  })
+  const steps: readonly { readonly actions: readonly Action[]; readonly live: Readonly<Record<string, string>> }[] = [
+    { actions: start(), live: {} },
+    {
+      actions: [domain('a', '1'), domain('b', '{"x":9007199254740993}')],
+      live: { a: '1', b: '{"x":9007199254740993}' },
+    },
+    { actions: [domain('a', '2'), domain('never', '', true)], live: { a: '2', b: '{"x":9007199254740993}' } },
+    { actions: [domain('b', '', true), add('f')], live: { a: '2' } },
+    { actions: [domain('b', '3'), domain('a', '', true)], live: { b: '3' } },
+  ]
+  const liveOf = async (log: TableLog): Promise<Readonly<Record<string, string>>> =>
+    Object.fromEntries([...(await log.refresh()).domains].map(([name, { configuration }]) => [name, configuration]))
+
+  test('set, replaced, removed, set again -> the live ones at each version, refreshed, replayed and from a checkpoint', async () => {
+    const store = memoryStore()
+    const log = logOn(store)
+    for (const [version, { actions, live }] of steps.entries()) {
+      await commitAll(log, [actions], version)
+      expect(await liveOf(log), `refreshed at ${version}`).toEqual(live)
+      expect(await liveOf(logOn(store)), `replayed at ${version}`).toEqual(live)
+      await log.checkpoint(await log.refresh())
+      expect(await liveOf(logOn(store)), `from the checkpoint at ${version}`).toEqual(live)
+    }
+  })
+})
+
 describe('checkpoints', () => {
   const vector = {
     storageType: 'u',

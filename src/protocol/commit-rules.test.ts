@@ -23,12 +23,16 @@ const domain = (name: string): Action => ({
   kind: 'domainMetadata',
   domainMetadata: { domain: name, configuration: '', removed: false },
 })
+const removedDomain = (name: string): Action => ({
+  kind: 'domainMetadata',
+  domainMetadata: { domain: name, configuration: '', removed: true },
+})
 const info: Action = { kind: 'commitInfo', commitInfo: {} }
 const protocol: Action = { kind: 'protocol', protocol: { minReaderVersion: 1, minWriterVersion: 2 } }
 const stats = '{"numRecords":3}'
 
 test.each<[string, Action[]]>([
-  ['one of each', [info, protocol, add('a'), remove('b'), txn('x'), txn('y'), domain('d'), domain('e')]],
+  ['one of each', [info, protocol, add('a'), remove('b'), txn('x'), txn('y'), domain('d'), removedDomain('e')]],
   ['a file that gets its first vector', [remove('a'), add('a', { deletionVector: vector('v1'), stats })]],
   ['a file that gets another vector', [remove('a', vector('v1')), add('a', { deletionVector: vector('v2'), stats })]],
   ['a file whose vector goes', [remove('a', vector('v1')), add('a')]],
@@ -41,6 +45,7 @@ test.each<[string, Action[]]>([
   ['two protocols', [protocol, protocol]],
   ['one application twice', [txn('x'), txn('x')]],
   ['one domain twice', [domain('d'), domain('d')]],
+  ['a domain set and removed', [domain('d'), removedDomain('d')]],
   ['one path added twice', [add('a'), add('a', { deletionVector: vector('v'), stats })]],
   ['one path removed twice', [remove('a'), remove('a', vector('v'))]],
   [

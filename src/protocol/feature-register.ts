@@ -75,6 +75,12 @@ export function featureByName(name: string): Feature | undefined {
   return byName.get(canonicalFeatureName(name))
 }
 
+/** As `featureByName`, in any case: users spell names as they like. */
+export function featureByUserSpelling(name: string): Feature | undefined {
+  const lower = name.toLowerCase()
+  return features.find((feature) => feature.name.toLowerCase() === lower)
+}
+
 /** What a pair of old version numbers implies: the features both numbers reach. */
 export function legacyFeatures(minReaderVersion: number, minWriterVersion: number): readonly Feature[] {
   return features.filter(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseBytes, parseIntervalMs } from './property-values.ts'
-import { tableProperties, validateUserProperties } from './table-properties.ts'
+import { takeFeatureProperties, tableProperties, validateUserProperties } from './table-properties.ts'
 
 const day = 86_400_000
 
@@ -84,6 +84,32 @@ describe('tableProperties', () => {
       'delta.targetFileSize': 'big',
     }
     expect(tableProperties(configuration)).toEqual(tableProperties({}))
+  })
+})
+
+describe('takeFeatureProperties', () => {
+  test('features in any case -> their names, each once; the rest stays', () => {
+    const given = {
+      'delta.feature.domainMetadata': 'supported',
+      'DELTA.FEATURE.domainmetadata': 'Supported',
+      'delta.feature.v2Checkpoint': 'supported',
+      'delta.appendOnly': 'true',
+      owner: 'me',
+    }
+    expect(takeFeatureProperties(given)).toEqual({
+      features: ['domainMetadata', 'v2Checkpoint'],
+      properties: { 'delta.appendOnly': 'true', owner: 'me' },
+    })
+  })
+
+  test.each<[string, string]>([
+    ['delta.feature.noSuchThing', 'supported'],
+    ['delta.feature.rowTracking', 'supported'],
+    ['delta.feature.variantType', 'supported'],
+    ['delta.feature.domainMetadata', 'enabled'],
+    ['delta.feature.', 'supported'],
+  ])('%s = %s -> INVALID_OPTION', (key, value) => {
+    expect(() => takeFeatureProperties({ [key]: value })).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
   })
 })
 

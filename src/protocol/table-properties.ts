@@ -5,7 +5,7 @@
  */
 import { parseBoolean, parseBytes, parseIntervalMs, parseWhole } from './property-values.ts'
 
-export { validateUserProperties } from './user-properties.ts'
+export { takeFeatureProperties, validateUserProperties } from './user-properties.ts'
 
 export type Isolation = 'Serializable' | 'WriteSerializable'
 

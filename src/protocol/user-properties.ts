@@ -3,6 +3,7 @@
  * valid, and ask nothing that this engine does not do when it writes.
  */
 import { failure } from '../base/errors.ts'
+import { featureByUserSpelling } from './feature-register.ts'
 import { parseBoolean, parseBytes, parseIntervalMs, parseWhole } from './property-values.ts'
 
 interface Rule {
@@ -74,6 +75,44 @@ export function validateUserProperties(
     entries.push([key, value])
   }
   return Object.fromEntries(entries)
+}
+
+const featurePrefix = 'delta.feature.'
+
+export interface NewTableProperties {
+  /** Names of the features asked for, as the log spells them. */
+  readonly features: readonly string[]
+  /** The rest: validateUserProperties takes it. */
+  readonly properties: Readonly<Record<string, string>>
+}
+
+/**
+ * Takes `delta.feature.<name>` = `supported` out of the properties of a new table: it asks for a feature in the protocol, and the log
+ * keeps it there and not in the configuration. Source: Delta's documentation of table features.
+ * @throws INVALID_OPTION on a feature that is unknown or cannot be written, and on another value.
+ */
+export function takeFeatureProperties(given: Readonly<Record<string, string>>): NewTableProperties {
+  const features: string[] = []
+  const properties: [string, string][] = []
+  for (const [key, value] of Object.entries(given)) {
+    if (key.toLowerCase().startsWith(featurePrefix)) features.push(wantedFeature(key, value))
+    else properties.push([key, value])
+  }
+  return { features: [...new Set(features)], properties: Object.fromEntries(properties) }
+}
+
+function wantedFeature(key: string, value: string): string {
+  if (value.toLowerCase() !== 'supported') throw badValue(key, value, 'supported')
+  const name = key.slice(featurePrefix.length)
+  const feature = featureByUserSpelling(name)
+  if (feature !== undefined && feature.reads && feature.writes !== 'no') return feature.name
+  throw failure(
+    'INVALID_OPTION',
+    `Table feature '${name}' cannot be asked for: it is not written here. Leave it out.`,
+    {
+      details: { key, feature: name },
+    },
+  )
 }
 
 function unknownKey(key: string): Error {

@@ -6,7 +6,7 @@ import type { Action, Metadata } from '../protocol/actions.ts'
 import { requiredFeatures } from '../protocol/feature-uses.ts'
 import { newProtocol } from '../protocol/features.ts'
 import { parseTypeName, printSchema } from '../protocol/schema-json.ts'
-import { validateUserProperties } from '../protocol/table-properties.ts'
+import { takeFeatureProperties, validateUserProperties } from '../protocol/table-properties.ts'
 import type { StructField, StructType } from '../protocol/types.ts'
 import { engineInfo } from '../transaction/engine-info.ts'
 
@@ -19,7 +19,10 @@ export interface CreateOptions {
   /** Columns in order: name to definition. */
   readonly schema: Readonly<Record<string, ColumnDefinition>>
   readonly partitionBy?: readonly string[] | undefined
-  /** Table properties, such as `delta.appendOnly`. `delta.enableDeletionVectors` is true unless given. */
+  /**
+   * Table properties, such as `delta.appendOnly`. `delta.enableDeletionVectors` is true unless given. `delta.feature.<name>` with the value
+   * `supported` gives the table a feature.
+   */
   readonly properties?: Readonly<Record<string, string>> | undefined
   readonly name?: string | undefined
   readonly description?: string | undefined
@@ -29,7 +32,9 @@ export interface CreateOptions {
 export async function createTable(log: TableLog, environment: Environment, options: CreateOptions): Promise<void> {
   const schema = schemaOf(options.schema)
   const partitionColumns = checkPartitioning(schema, options.partitionBy ?? [])
-  const configuration = validateUserProperties({ 'delta.enableDeletionVectors': 'true', ...options.properties })
+  const { features, properties } = takeFeatureProperties(options.properties ?? {})
+  const configuration = validateUserProperties({ 'delta.enableDeletionVectors': 'true', ...properties })
+  const needed = new Set([...requiredFeatures(schema, configuration), ...features])
   const txnId = environment.uuid()
   const nowMs = environment.nowMs()
   const metadata: Metadata = {
@@ -58,7 +63,7 @@ export async function createTable(log: TableLog, environment: Environment, optio
         txnId,
       },
     },
-    { kind: 'protocol', protocol: newProtocol(requiredFeatures(schema, configuration)) },
+    { kind: 'protocol', protocol: newProtocol([...needed]) },
     { kind: 'metaData', metaData: metadata },
   ]
   await create(log, actions, txnId)

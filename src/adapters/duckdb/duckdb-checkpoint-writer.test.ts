@@ -34,8 +34,12 @@ const rows = [
       deletionVector: { storageType: 'i', pathOrInlineDv: '^Bg9^0rr91', sizeInBytes: 44, cardinality: 6 },
     },
   },
+  { domainMetadata: { domain: 'a.b', configuration: '{"é":"\\"x\\""}', removed: false } },
+  { domainMetadata: { domain: 'empty', configuration: '', removed: false } },
   { remove: { path: 'gone', deletionTimestamp: 5, dataChange: false, partitionValues: {} } },
 ]
+
+const domains = rows.flatMap(({ domainMetadata }) => domainMetadata ?? [])
 
 test.each([
   { stats: true, v2: false },
@@ -47,4 +51,5 @@ test.each([
   const plain = await reader.readRows(hyparquetCheckpointWriter().write(rows, columns))
   expect(ours).toEqual(plain)
   expect(ours).toHaveLength(rows.length)
+  expect(ours.flatMap(({ domainMetadata }) => domainMetadata ?? [])).toEqual(domains)
 })

@@ -86,6 +86,7 @@ const rows: readonly CheckpointRow[] = [
   },
   { remove: { path: 'b', deletionTimestamp: 5, dataChange: false, stats: 'never', tags: { never: 'x' } } },
   { txn: { appId: 'app', version: 2n } },
+  { domainMetadata: { domain: 'd', configuration: '{"x":1}', removed: false } },
 ]
 
 async function query(sql: string): Promise<readonly Record<string, unknown>[]> {
@@ -104,7 +105,7 @@ describe('checkpoint writer', () => {
     const kinds =
       await query(`SELECT count(txn) AS txn, count("add") AS "add", count(remove) AS remove, count(metaData) AS meta, count(protocol) AS protocol,
       count(domainMetadata) AS domain, count(*) AS rows FROM '${path}'`)
-    expect(kinds).toEqual([{ txn: '1', add: '1', remove: '1', meta: '1', protocol: '1', domain: '0', rows: '5' }])
+    expect(kinds).toEqual([{ txn: '1', add: '1', remove: '1', meta: '1', protocol: '1', domain: '1', rows: '6' }])
     const options = await query(
       `SELECT metaData.format.options AS options, metaData.partitionColumns AS columns FROM '${path}' WHERE metaData IS NOT NULL`,
     )
