@@ -58,12 +58,12 @@ export function errorText({ code, message, advice, details }: ReportedError): st
 
 /** What a conflict names, where the message does not say it. */
 function conflictLines(details: ReportedError['details']): string[] {
-  const { files, sampleRows } = details
+  const { files, sampleKeys } = details
   const lines: string[] = []
   if (Array.isArray(files) && files.length > 0)
     lines.push('  files in question:', ...files.map((file) => `    ${String(file)}`))
-  if (Array.isArray(sampleRows) && sampleRows.length > 0) {
-    lines.push('  some of their rows:', ...sampleRows.map((row) => `    ${exactJson(row)}`))
+  if (Array.isArray(sampleKeys) && sampleKeys.length > 0) {
+    lines.push('  rows in conflict:', ...sampleKeys.map((row) => `    ${exactJson(row)}`))
   }
   return lines
 }

@@ -55,6 +55,7 @@ async function planDelete(input: DeleteInput, setting: StatementSetting, view: P
     emittedKeys: undefined,
     output: undefined,
     answersHold: asked.answersHold,
+    keyColumns: usedBy([where]),
     describeMatch: async () => ({}),
   }
 }

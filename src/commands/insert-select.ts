@@ -109,6 +109,7 @@ function planRows(
     emittedKeys: undefined,
     output: undefined,
     answersHold: undefined,
+    keyColumns: usedBy([where]),
     describeMatch: async () => ({}),
   }
 }

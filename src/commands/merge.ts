@@ -115,6 +115,7 @@ async function planMerge(
     emittedKeys: emittedKeys(merge),
     output: undefined,
     answersHold: input.source.kind === 'reads-target' ? async () => false : asked.answersHold,
+    keyColumns: new Set([...usedBy([on])].filter((name) => name.startsWith('t.'))),
     describeMatch: (file, position, sources) =>
       describeMatch({ snapshot, source, on, setting }, file, position, sources),
   }

@@ -58,6 +58,7 @@ async function planUpdate(input: UpdateInput, setting: StatementSetting, view: P
     emittedKeys: undefined,
     output: undefined,
     answersHold: asked.answersHold,
+    keyColumns: usedBy([where]),
     describeMatch: async () => ({}),
   }
 }

@@ -12,6 +12,8 @@ import { none } from './act-log.ts'
 import type { ChangedRows, Emission, Found } from './evidence.ts'
 import type { Footprint } from './footprint.ts'
 import { RowsSeen } from './repeated-rows.ts'
+import type { TargetRow } from './target-row.ts'
+import { rowsShown } from './verdict.ts'
 
 /** What carrying changed, before anything is written. */
 export interface Effects {
@@ -27,13 +29,8 @@ export interface Effects {
   addedRow: boolean
   /** Rows now removed that were not before. */
   newRemovals: number
-  /** The first target row behind each kind of effect, for the explanation. */
-  readonly causes: { sameRow?: TargetRow; removedRow?: TargetRow; addedRow?: TargetRow }
-}
-
-export interface TargetRow {
-  readonly file: number
-  readonly position: number
+  /** The first target rows behind each kind of effect, for the explanation: at most `rowsShown`, each once. */
+  readonly causes: Readonly<Record<'sameRow' | 'removedRow' | 'addedRow', TargetRow[]>>
 }
 
 export interface StatementChange {
@@ -60,7 +57,7 @@ export function carryFootprint(footprint: Footprint, change: StatementChange): C
     removedRow: false,
     addedRow: false,
     newRemovals: 0,
-    causes: {},
+    causes: { sameRow: [], removedRow: [], addedRow: [] },
   }
   const touched: Touched = new Map()
   withdrawGone(footprint, change.removed, effects, touched)
@@ -105,7 +102,9 @@ function withdrawGone(
 
 function note(effects: Effects, kind: keyof Effects['causes'], cause: TargetRow): void {
   effects[kind] = true
-  effects.causes[kind] ??= cause
+  const rows = effects.causes[kind]
+  if (rows.length === rowsShown) return
+  if (!rows.some(({ file, position }) => file === cause.file && position === cause.position)) rows.push(cause)
 }
 
 function actOnAdded(footprint: Footprint, found: Found, effects: Effects, touched: Touched): void {

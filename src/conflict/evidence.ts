@@ -65,6 +65,9 @@ export interface Evidence {
     fresh: readonly Emission[],
   ): Promise<OwnChange | undefined>
 
+  /** Columns (`t.<name>`) that its condition reads, or its ON condition: what says which row is meant. Empty: it has none. */
+  keyColumns(statement: number): ReadonlySet<string>
+
   /** Asks a statement's whole-table questions again on the newest state. true: the same answers. */
   answersHold(statement: number): Promise<boolean>
 }

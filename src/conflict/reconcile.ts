@@ -14,9 +14,11 @@ import type { Effects, StatementChange } from './evaluate.ts'
 import { carryFootprint } from './evaluate.ts'
 import type { AddedRows, ChangedRows, Evidence, OwnChange } from './evidence.ts'
 import type { Footprint } from './footprint.ts'
-import type { NetChange, Winner } from './net-change.ts'
-import type { Finding, FindingKind, Rung, Verdict, WinnerReport } from './verdict.ts'
-import { filesShown } from './verdict.ts'
+import { noPositions } from '../protocol/row-positions.ts'
+import type { NetChange, TouchedFile, Winner } from './net-change.ts'
+import type { TargetRow } from './target-row.ts'
+import type { ConflictingRows, Finding, FindingKind, Rung, Verdict, WinnerReport } from './verdict.ts'
+import { filesShown, rowsShown } from './verdict.ts'
 
 /** Each switch takes one kind of evidence away: off is stricter, never unsafe. All are true unless said. */
 export interface ReconcileSwitches {
@@ -115,7 +117,11 @@ async function judgeStatement(
   const statementChange: StatementChange = { removed: new Map([...gone.rows, ...own.removed]), found }
   const carried = carryFootprint(footprint, statementChange)
   if (carried.kind === 'cardinality') {
-    return refuse('added files', came.winner, namesOf(added), 'several source rows now match one target row')
+    const row = {
+      at: [{ file: carried.file, position: carried.position }],
+      columns: input.evidence.keyColumns(statement),
+    }
+    return refuse('added files', came.winner, namesOf(added), 'several source rows now match one target row', row)
   }
   return compare(input, statement, change, carried.effects, ledger, { strict, added, gone: gone.paths })
 }
@@ -134,7 +140,11 @@ async function removedBy(
     const file = input.evidence.fileId(path)
     const writes = footprint.writes(file)
     if (writes && (input.copyOnWrite || !input.switches.sameFile)) {
-      return refuse('same row', touched.winner, [path], `${path} was changed, and this statement rewrites it`)
+      const rows = {
+        at: await sameRows(input, footprint, path, touched),
+        columns: input.evidence.keyColumns(statement),
+      }
+      return refuse('same row', touched.winner, [path], `${path} was changed, and this statement rewrites it`, rows)
     }
     const wholeTable = !input.switches.mergeKeys && footprint.form.kind === 'merge'
     if (
@@ -207,21 +217,22 @@ async function compare(
   if (!touchedAnything && effects.newRemovals === 0) return nothing
   const reason = primaryFinding(effects)
   const { path, winner } = await blamed(input, change, effects, reason, context)
+  const rows = { at: effects.causes[causeOf[reason]], columns: input.evidence.keyColumns(statement) }
   if (context.strict)
-    return refuse(reason, winner, [path], 'a transaction of several statements read rows that changed')
+    return refuse(reason, winner, [path], 'a transaction of several statements read rows that changed', rows)
   if (effects.newRemovals === 0 && effects.withdrawn.length === effects.fresh.length) {
     const pairs = await input.evidence.pairEqual(statement, effects.withdrawn, effects.fresh)
     if (pairs !== undefined) return nothing
   }
-  if (!input.mayRepair) return refuse(reason, winner, [path], sentence(reason))
+  if (!input.mayRepair) return refuse(reason, winner, [path], sentence(reason), rows)
   const own = await input.evidence.applyRepair(statement, effects.withdrawn, effects.fresh)
   if (own === undefined)
-    return refuse(reason, winner, [path], 'the output of an earlier statement could not be changed in place')
+    return refuse(reason, winner, [path], 'the output of an earlier statement could not be changed in place', rows)
   ledger.repair(winner, reason)
   return { kind: 'passed', own }
 }
 
-function primaryFinding(effects: Effects): FindingKind {
+function primaryFinding(effects: Effects): RowFinding {
   if (effects.sameRow) return 'same row'
   // Where rows came back under another path, as after a rewrite, more withdrawn than emitted says that some did not.
   const areFewer = effects.newRemovals === 0 && effects.withdrawn.length > effects.fresh.length
@@ -230,16 +241,31 @@ function primaryFinding(effects: Effects): FindingKind {
 }
 
 const causeOf = { 'same row': 'sameRow', 'removed rows': 'removedRow', 'added files': 'addedRow' } as const
+type RowFinding = keyof typeof causeOf
+
+/** Rows of a file that this statement removes and a winner removed too. A file that is gone says nothing of single rows. */
+async function sameRows(
+  input: ReconcileInput,
+  footprint: Footprint,
+  path: string,
+  touched: TouchedFile,
+): Promise<TargetRow[]> {
+  const left = touched.after === undefined ? undefined : await input.evidence.removedRows(touched)
+  if (left === undefined || left === 'all') return []
+  const file = input.evidence.fileId(path)
+  const ours = footprint.removed().get(file) ?? noPositions
+  return [...ours.intersect(left).toArray().slice(0, rowsShown)].map((position) => ({ file, position }))
+}
 
 /** The file and the winner to lay a finding to: the one that removed or brought the first row behind it. */
 async function blamed(
   input: ReconcileInput,
   change: NetChange,
   effects: Effects,
-  reason: FindingKind,
+  reason: RowFinding,
   { added, gone }: CompareContext,
 ): Promise<{ path: string; winner: Winner }> {
-  const cause = reason in causeOf ? effects.causes[causeOf[reason as keyof typeof causeOf]] : undefined
+  const [cause] = effects.causes[causeOf[reason]]
   const paths = [...added.map((file) => file.path), ...gone]
   const path = paths.find((candidate) => input.evidence.fileId(candidate) === cause?.file) ?? paths[0] ?? ''
   const touched = change.touched.get(path)
@@ -278,12 +304,24 @@ const advice: Readonly<Record<FindingKind, string>> = {
   relocation: 'run the statement again; compact when no statement is under way, or compact in smaller steps',
 }
 
-export function finding(kind: FindingKind, winner: Winner, files: readonly string[], why: string): Finding {
-  return { kind, why, winner, files: files.slice(0, filesShown), advice: advice[kind] }
+export function finding(
+  kind: FindingKind,
+  winner: Winner,
+  files: readonly string[],
+  why: string,
+  rows?: ConflictingRows,
+): Finding {
+  return { kind, why, winner, files: files.slice(0, filesShown), advice: advice[kind], rows }
 }
 
-function refuse(kind: FindingKind, winner: Winner, files: readonly string[], why: string): Step & { kind: 'refused' } {
-  return { kind: 'refused', finding: finding(kind, winner, files, why) }
+function refuse(
+  kind: FindingKind,
+  winner: Winner,
+  files: readonly string[],
+  why: string,
+  rows?: ConflictingRows,
+): Step & { kind: 'refused' } {
+  return { kind: 'refused', finding: finding(kind, winner, files, why, rows) }
 }
 
 function namesOf(added: readonly AddedRows[]): string[] {

@@ -1,5 +1,6 @@
 /** What reconcile found and what it means. Words for what was found are the field's own. */
 import type { Winner } from './net-change.ts'
+import type { TargetRow } from './target-row.ts'
 
 export type FindingKind =
   | 'added files' // rows a winner added would be treated by our statement
@@ -18,7 +19,19 @@ export interface Finding {
   readonly files: readonly string[]
   /** What would have avoided it. */
   readonly advice: string
+  /** Rows that really conflict, where single rows do: at most `rowsShown`. */
+  readonly rows?: ConflictingRows | undefined
 }
+
+/** By place, so that nothing is read before an error needs it. */
+export interface ConflictingRows {
+  readonly at: readonly TargetRow[]
+  /** Names (`t.<column>`) of the columns that say which rows they are. Empty: all. */
+  readonly columns: ReadonlySet<string>
+}
+
+/** Rows named in a finding. */
+export const rowsShown = 5
 
 /** Files named in a finding: enough to look at, not a listing. */
 export const filesShown = 5

@@ -2,19 +2,21 @@
 import type { BraidlakeError, ErrorCode } from '../base/errors.ts'
 import { failure } from '../base/errors.ts'
 import type { Finding, WinnerReport } from '../conflict/verdict.ts'
+import type { Expr } from '../expr/tree.ts'
+import { col, lit } from '../expr/walk.ts'
 import { toJs } from '../protocol/js-values.ts'
+import type { Relation, ScanFile } from '../relation/tree.ts'
 import type { TransactionState } from './state.ts'
 import { targetColumns } from './write-request.ts'
 
-/** Rows shown of the files in question. */
-const sampleRows = 3
+const place = { file: '$file', position: '$position' } as const
 
 export async function conflictError(
   state: TransactionState,
   finding: Finding,
   reports: readonly WinnerReport[],
 ): Promise<BraidlakeError> {
-  const sample = await sampleOf(state, finding)
+  const sampleKeys = await keysOf(state, finding)
   const { winner } = finding
   return failure(
     codeOf(finding),
@@ -26,7 +28,7 @@ export async function conflictError(
         winnerVersion: winner.version,
         winnerOperation: winner.operation,
         files: finding.files,
-        sampleRows: sample,
+        sampleKeys,
         readVersion: state.snapshot.version,
         reconciled: reports,
       },
@@ -51,32 +53,53 @@ function codeOf(finding: Finding): ErrorCode {
   }
 }
 
-/** A few rows of the files in question. The explanation must not fail the error: without rows it is still one. */
-async function sampleOf(state: TransactionState, finding: Finding): Promise<readonly Record<string, unknown>[]> {
-  const [path] = finding.files
-  if (path === undefined) return []
+/** Keys of the rows that conflict. The explanation must not fail the error: without keys it is still one. */
+async function keysOf(state: TransactionState, finding: Finding): Promise<readonly Record<string, unknown>[]> {
+  const { rows } = finding
+  if (rows === undefined) return []
   try {
-    const newest = await state.parts.log.refresh()
-    const add = newest.files.get(path) ?? state.snapshot.files.get(path)
-    if (add === undefined) return []
-    const columns = targetColumns(newest)
-    const plane = await state.parts.plane()
-    const scan = {
-      kind: 'scan',
-      files: [await state.scanFile(add)],
-      columns,
-      locator: undefined,
-      deletions: 'drop',
-    } as const
-    const rows: Record<string, unknown>[] = []
-    for await (const batch of plane.query({ kind: 'limit', input: scan, rows: sampleRows })) {
-      for (let row = 0; row < batch.rowCount; row++) {
-        const values = newest.columns.map(({ name, type }, c) => [name, toJs(batch.columns[c]?.[row] ?? null, type)])
-        rows.push(Object.fromEntries(values))
-      }
+    const all = targetColumns(state.snapshot)
+    const columns = rows.columns.size === 0 ? all : all.filter(({ name }) => rows.columns.has(name))
+    const keys: Record<string, unknown>[] = []
+    for (const file of new Set(rows.at.map((row) => row.file))) {
+      const positions = rows.at.flatMap((row) => (row.file === file ? [row.position] : []))
+      keys.push(...(await valuesAt(state, state.wholeFile(file), positions, columns)))
     }
-    return rows
+    return keys
   } catch {
     return []
   }
+}
+
+async function valuesAt(
+  state: TransactionState,
+  file: ScanFile,
+  positions: readonly number[],
+  columns: ReturnType<typeof targetColumns>,
+): Promise<Record<string, unknown>[]> {
+  const plane = await state.parts.plane()
+  const scan: Relation = { kind: 'scan', files: [file], columns, locator: place, deletions: 'keep' }
+  const double = { kind: 'double' } as const
+  const where: Expr = {
+    kind: 'in',
+    input: col(place.position, double),
+    items: positions.map((position) => lit(position, double)),
+    type: { kind: 'boolean' },
+  }
+  const named = columns.map(({ name, type }) => ({ name, value: col(name, type) }))
+  const keys: Record<string, unknown>[] = []
+  for await (const batch of plane.query({
+    kind: 'project',
+    input: { kind: 'filter', input: scan, where },
+    columns: named,
+  })) {
+    for (let row = 0; row < batch.rowCount; row++) {
+      const values = columns.map(({ name, type }, c) => [
+        name.slice('t.'.length),
+        toJs(batch.columns[c]?.[row] ?? null, type),
+      ])
+      keys.push(Object.fromEntries(values))
+    }
+  }
+  return keys
 }

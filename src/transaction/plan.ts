@@ -72,6 +72,9 @@ export interface StatementPlan {
   /** Asks the whole-table questions again on these files. true: same answers. undefined: the statement asks none. */
   readonly answersHold: ((files: readonly ScanFile[]) => Promise<boolean>) | undefined
 
+  /** Columns (`t.<name>`) of the condition, or of ON: they say in an error which row is meant. Absent or empty: all columns do. */
+  readonly keyColumns?: ReadonlySet<string> | undefined
+
   /** Names the rows of a cardinality error. */
   describeMatch(
     file: ScanFile,

@@ -5,14 +5,15 @@
 import { none } from '../conflict/act-log.ts'
 import type { NetChange, TouchedFile } from '../conflict/net-change.ts'
 import { finding } from '../conflict/reconcile.ts'
-import type { Finding } from '../conflict/verdict.ts'
+import type { TargetRow } from '../conflict/target-row.ts'
+import { type Finding, rowsShown } from '../conflict/verdict.ts'
 import { loadDeletionVector } from '../log/deletion-vectors.ts'
 import { canSkip } from '../expr/skip.ts'
 import type { Expr } from '../expr/tree.ts'
 import { col, columnNames } from '../expr/walk.ts'
 import { factsOf } from './file-facts.ts'
 import type { AddFile } from '../protocol/actions.ts'
-import { type RowPositions, noPositions } from '../protocol/row-positions.ts'
+import { type RowPositions, allPositions, noPositions } from '../protocol/row-positions.ts'
 import type { RunOptions } from '../relation/data-plane.ts'
 import type { Relation } from '../relation/tree.ts'
 import type { TransactionState } from './state.ts'
@@ -41,9 +42,11 @@ export class ShownReads {
       if (change.kind === 'rearrangement') continue
       for (const [path, touched] of change.touched) {
         for (const read of this.#reads) {
-          if (!(await selectsChange(state, read, touched, options))) continue
+          const at = await changesSelected(state, read, touched, options)
+          if (at === undefined) continue
           const kind = touched.before === undefined ? 'added files' : 'removed rows'
-          return finding(kind, touched.winner, [path], 'rows that were read and shown to the caller have changed')
+          const rows = { at, columns: read === undefined ? new Set<string>() : columnNames(read) }
+          return finding(kind, touched.winner, [path], 'rows that were read and shown to the caller have changed', rows)
         }
       }
     }
@@ -51,34 +54,46 @@ export class ShownReads {
   }
 }
 
-async function selectsChange(
+/** The first rows that came or went and that the read selects; undefined: there is none. */
+async function changesSelected(
   state: TransactionState,
   read: Expr | undefined,
   { before, after }: TouchedFile,
   options: RunOptions,
-): Promise<boolean> {
+): Promise<readonly TargetRow[] | undefined> {
   const file = before ?? after
-  if (file === undefined) return false
+  if (file === undefined) return undefined
   const gone = before === undefined ? undefined : await vectorOf(state, before)
   const left = after === undefined ? undefined : await vectorOf(state, after)
-  if (gone !== undefined && left !== undefined && left.count === gone.count) return false
-  if (read === undefined) return true
-  if (canSkip(read, factsOf(state.snapshot, file))) return false
+  if (gone !== undefined && left !== undefined && left.count === gone.count) return undefined
+  if (read !== undefined && canSkip(read, factsOf(state.snapshot, file))) return undefined
   const isChanged = (position: number): boolean => {
     const wasLive = gone !== undefined && !gone.has(position)
     const isLive = left !== undefined && !left.has(position)
     return wasLive !== isLive
   }
-  return selectsAny(state, read, file, isChanged, options)
+  if (read === undefined) {
+    await state.scanFile(file)
+    // Every row is selected, so that nothing need be read to know: a place beyond the file's end names none.
+    const places = gone !== undefined && left !== undefined ? left.minus(gone).toArray() : allPositions(1_000).toArray()
+    return asRows(state, file, [...places].filter(isChanged).slice(0, rowsShown))
+  }
+  const selected = await selectedBy(state, read, file, isChanged, options)
+  return selected.length === 0 ? undefined : asRows(state, file, selected)
 }
 
-async function selectsAny(
+function asRows(state: TransactionState, file: AddFile, positions: readonly number[]): TargetRow[] {
+  return positions.map((position) => ({ file: state.fileId(file.path), position }))
+}
+
+/** Positions of changed rows that the read selects, at most `rowsShown`. */
+async function selectedBy(
   state: TransactionState,
   read: Expr,
   file: AddFile,
   isChanged: (position: number) => boolean,
   options: RunOptions,
-): Promise<boolean> {
+): Promise<number[]> {
   const used = columnNames(read)
   const located: Relation = {
     kind: 'scan',
@@ -93,10 +108,15 @@ async function selectsAny(
     columns: [{ name: '$position', value: col('$position', { kind: 'double' }) }],
   }
   const plane = await state.parts.plane()
+  const positions: number[] = []
   for await (const batch of plane.query(selected, options)) {
-    for (let row = 0; row < batch.rowCount; row++) if (isChanged(Number(batch.columns[0]?.[row] ?? none))) return true
+    for (let row = 0; row < batch.rowCount; row++) {
+      const position = Number(batch.columns[0]?.[row] ?? none)
+      if (isChanged(position)) positions.push(position)
+      if (positions.length === rowsShown) return positions
+    }
   }
-  return false
+  return positions
 }
 
 async function vectorOf(state: TransactionState, file: AddFile): Promise<RowPositions> {

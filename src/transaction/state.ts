@@ -154,6 +154,12 @@ export class TransactionState {
     }
   }
 
+  /** A file by number, the table's or one of ours, with all its rows. */
+  wholeFile(id: number): ScanFile {
+    const own = this.#own.get(id)
+    return own === undefined ? this.rawFile(id) : { ...this.scanOwnFile(own), deleted: undefined }
+  }
+
   scanOwnFile(own: OwnFile, removed?: ReadonlyMap<number, RowPositions>): ScanFile {
     return {
       id: own.id,

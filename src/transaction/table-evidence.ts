@@ -133,6 +133,10 @@ export class TableEvidence implements Evidence {
     return { removed, added }
   }
 
+  keyColumns(statement: number): ReadonlySet<string> {
+    return this.#executed(statement).plan.keyColumns ?? new Set()
+  }
+
   answersHold(statement: number): Promise<boolean> {
     return this.#wholeTable(statement)
   }
