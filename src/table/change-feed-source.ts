@@ -129,7 +129,7 @@ class ChangeFeedSource implements EventSource {
       next = start.version + 1
     }
     if (next > latest.version) return
-    for await (const commit of this.#feed.commits({ ...options, from: next, to: latest.version })) {
+    for await (const commit of this.#feed.commits({ ...options, from: next }, latest)) {
       const { version } = commit
       const place = start.kind === 'commit' && start.version === version ? start.place : firstPlace
       const at = (reached: Place): FeedPosition => ({ kind: 'commit', version, place: reached })

@@ -15,7 +15,7 @@ import { schemaObstacle } from '../log/change-schema.ts'
 import { notAvailable } from '../log/segment.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import type { Commit } from '../log/table-log.ts'
-import type { Metadata, Protocol } from '../protocol/actions.ts'
+import type { Metadata, PartitionValues, Protocol } from '../protocol/actions.ts'
 import { mappingMode, tableColumns } from '../protocol/column-mapping.ts'
 import { requireReadable } from '../protocol/features.ts'
 import type { LossyForms } from '../protocol/js-values.ts'
@@ -91,9 +91,13 @@ export class ChangeFeed {
     }
   }
 
-  /** The commits of a range that changed rows, oldest first, all in the columns of its last version. */
-  async *commits(options: ChangesOptions): AsyncGenerator<LoadedCommit> {
-    const { from, end } = await this.#range(options)
+  /**
+   * The commits of a range that changed rows, oldest first, all in the columns of its last version.
+   * @param known the last version, where the caller has it
+   */
+  async *commits(options: ChangesOptions, known?: Snapshot): AsyncGenerator<LoadedCommit> {
+    const { from } = options
+    const end = known ?? (await this.#endOf(options))
     const shape = feedShape(end, options, this.#bind(options))
     let terms: Terms | undefined
     for (let next = from; next <= end.version; next += commitsAtOnce) {
@@ -117,7 +121,7 @@ export class ChangeFeed {
     return { shape, version: snapshot.version, timestampMs: snapshot.timestampMs, parts }
   }
 
-  async #range({ from, to }: ChangesOptions): Promise<{ readonly from: number; readonly end: Snapshot }> {
+  async #endOf({ from, to }: ChangesOptions): Promise<Snapshot> {
     for (const [option, version] of Object.entries({ from, to: to ?? from })) {
       if (!Number.isSafeInteger(version) || version < 0)
         throw failure('INVALID_OPTION', `${option} must be a version, a whole number from 0 on, not ${version}`, {
@@ -129,7 +133,7 @@ export class ChangeFeed {
     const latest = await this.#parts.log.refresh()
     const last = to ?? latest.version
     if (Math.max(from, last) > latest.version) throw notAvailable(Math.max(from, last), { from: 0, to: latest.version })
-    return { from, end: last === latest.version ? latest : await this.#parts.log.snapshot({ version: last }) }
+    return last === latest.version ? latest : this.#parts.log.snapshot({ version: last })
   }
 
   async #commits(first: number, last: number, end: number): Promise<readonly Commit[]> {
@@ -177,12 +181,17 @@ export class ChangeFeed {
     const loaded: LoadedPart[] = []
     for (const part of parts) {
       const rows = await namingVersionOf(chosenRows(log.store, part.rows, vectors), part.version)
-      if (rows.kind === 'only' && rows.positions.count === 0) continue
+      const partitionValues = part.partitionValues ?? (await this.#partitionValuesBefore(part))
+      // Marked rows may all have been marked before; and a file that was not live took no row when it went.
+      if ((rows.kind === 'only' && rows.positions.count === 0) || partitionValues === undefined) continue
+      const rowCount = parseStatistics(part.stats, []).numRecords
+      if (rows.kind !== 'all' && rowCount !== undefined && rows.positions.last >= rowCount)
+        throw vectorBeyond(part, rows.positions.last, rowCount)
       const file = {
         id: loaded.length,
         location: log.store.locate(part.path),
-        partitionValues: part.partitionValues ?? (await this.#partitionValuesBefore(part)),
-        rowCount: parseStatistics(part.stats, []).numRecords,
+        partitionValues,
+        rowCount,
         sizeBytes: part.sizeBytes,
         deleted: rows.kind === 'except' ? rows.positions : undefined,
       }
@@ -191,12 +200,12 @@ export class ChangeFeed {
     return loaded
   }
 
-  /** Old writers removed files without saying their partition. */
-  async #partitionValuesBefore({ version, path }: ChangePart) {
+  /** Old writers removed files without saying their partition. Undefined: the file was not live. */
+  async #partitionValuesBefore({ version, path }: ChangePart): Promise<PartitionValues | undefined> {
     const latest = await this.#parts.log.refresh()
     if (latest.partitionColumns.length === 0) return {}
     const before = await this.#parts.log.snapshot({ version: version - 1 })
-    return before.files.get(path)?.partitionValues ?? {}
+    return before.files.get(path)?.partitionValues
   }
 }
 
@@ -209,6 +218,14 @@ export function commitRelations({ shape, parts }: Pick<LoadedCommit, 'shape' | '
       shape,
       parts.filter(({ part }) => part.changeType === type),
     ),
+  )
+}
+
+function vectorBeyond({ path, version }: ChangePart, position: number, rowCount: number): Error {
+  return failure(
+    'DELTA_DELETION_VECTOR_CORRUPT',
+    `a deletion vector of ${path} in version ${version} names row ${position} of a file that has ${rowCount} rows`,
+    { details: { file: path, version, position, rowCount } },
   )
 }
 

@@ -157,6 +157,27 @@ describe.each([memoryBed(), duckdbBed()])('$name', (bed) => {
     expect(found.map(shown).sort()).toEqual(['-1:1:a@2', '-3:1:a@2'])
   })
 
+  test('a remove of a file that was not live -> nothing', async () => {
+    const store = await createOn(bed, { schema, partitionBy: ['p'], files: [rows] })
+    await commitActions(store, 2, [{ kind: 'remove', remove: { path: 'never', dataChange: true } }])
+    expect(await changes(openOn(bed, store), { from: 2 })).toEqual([])
+  })
+
+  test('a vector that names rows beyond its file -> refused, not passed over', async () => {
+    const store = await createOn(bed, { schema, files: [rows] })
+    await openOn(bed, store).delete('k = 4')
+    const edited = (await actionsOf(store, 2)).map((action): Action => {
+      if (action.kind !== 'add') return action
+      return { kind: 'add', add: { ...action.add, stats: '{"numRecords":2}' } }
+    })
+    await store.delete(['_delta_log/00000000000000000002.json'])
+    await commitActions(store, 2, edited)
+    await expect(changes(openOn(bed, store), { from: 2 })).rejects.toMatchObject({
+      code: 'DELTA_DELETION_VECTOR_CORRUPT',
+      details: { version: 2, position: 3, rowCount: 2 },
+    })
+  })
+
   test('a data file that VACUUM took -> says so, with the version', async () => {
     const gone = `gone-${bed.name.replaceAll(' ', '-')}.parquet`
     const store = await createOn(bed, { schema, files: [rows] })
