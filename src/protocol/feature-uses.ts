@@ -25,6 +25,7 @@ export function featureUses(schema: StructType, configuration: Configuration): R
     const column = `column ${path.join('.')}`
     if ('delta.generationExpression' in field.metadata) note('generatedColumns', column)
     if (Object.keys(field.metadata).some((key) => key.startsWith('delta.identity.'))) note('identityColumns', column)
+    if ('__COLLATIONS' in field.metadata) note('collations', column)
     if ('CURRENT_DEFAULT' in field.metadata) note('allowColumnDefaults', column)
   }
   return uses

@@ -56,7 +56,9 @@ export function requireWritable(
   requireReadable(protocol, schema)
   const { minWriterVersion } = protocol
   const uses = featureUses(schema, configuration)
-  const missing = featureNames(protocol).filter((name) => {
+  // Comparing a collated column by its bytes would be wrong whether or not the protocol says that there is one.
+  const collations = uses.has('collations') ? ['collations'] : []
+  const missing = [...new Set([...featureNames(protocol), ...collations])].filter((name) => {
     const writes = featureByName(name)?.writes ?? 'no'
     return writes === 'no' || (writes === 'unused' && uses.has(name))
   })

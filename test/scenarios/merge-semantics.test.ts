@@ -299,3 +299,45 @@ describe('many keys on DuckDB', () => {
     expect(outcome.value.metrics).toMatchObject({ rowsUpdated: 500, rowsInserted: 999_500 })
   })
 })
+
+/** Its column `id` gets a collation, in the log: `protocol` is a part of the same commit, where a feature is to be listed. */
+async function collated(bed: Bed, protocol: object | undefined) {
+  const store = await createOn(bed, { schema: { id: 'string', v: 'long' }, files: [[{ id: 'a', v: 0 }]] })
+  const actions = new TextDecoder()
+    .decode(await store.get('_delta_log/00000000000000000000.json'))
+    .split('\n')
+    .flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
+  const { metaData } = actions.find((action) => 'metaData' in action)
+  const schemaOf = JSON.parse(metaData.schemaString)
+  schemaOf.fields[0].metadata = { ...schemaOf.fields[0].metadata, __COLLATIONS: { id: 'ICU.en_US' } }
+  const lines = [{ metaData: { ...metaData, schemaString: JSON.stringify(schemaOf) } }]
+  const all = protocol === undefined ? lines : [{ protocol }, ...lines]
+  const text = all.map((action) => JSON.stringify(action)).join('\n')
+  await store.put('_delta_log/00000000000000000002.json', new TextEncoder().encode(text))
+  return store
+}
+
+describe.each([memoryBed(), duckdbBed()].map((bed) => [bed.name, bed] as const))(
+  'MK-19 collated key, %s',
+  (_name, bed) => {
+    const features = { writerFeatures: ['appendOnly', 'invariants', 'collations', 'deletionVectors'] }
+    const listed = { minReaderVersion: 3, minWriterVersion: 7, readerFeatures: ['deletionVectors'], ...features }
+
+    test.each([
+      ['the feature is listed', listed],
+      ['the protocol does not list it', undefined],
+    ])('MK-19: a column with a collation, %s -> refused for writing, read as before', async (_what, protocol) => {
+      const store = await collated(bed, protocol)
+      const table = openOn(bed, store)
+      for (const statement of [merge([{ id: 'A', v: 1 }], upsert), append({ id: 'A', v: 1 }), del("id = 'A'")]) {
+        await expect(statement(table, {})).rejects.toMatchObject({
+          code: 'DELTA_UNSUPPORTED_FEATURES_FOR_WRITE',
+          message: expect.stringContaining('collations (column id)'),
+          details: { features: ['collations'] },
+        })
+      }
+      expect(await table.version()).toBe(2)
+      expect(await rowsOf(table)).toEqual(['a:0'])
+    })
+  },
+)
