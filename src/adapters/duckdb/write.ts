@@ -13,7 +13,7 @@ import { toJs } from '../../protocol/js-values.ts'
 import { relationColumns } from '../../relation/columns.ts'
 import type { RowCheck, RunOptions, WriteRequest, WrittenFile } from '../../relation/data-plane.ts'
 import type { ScanColumn } from '../../relation/tree.ts'
-import { checkMessage, failedCheck } from './errors.ts'
+import { cancelled, checkMessage, failedCheck } from './errors.ts'
 import { fieldIdOption } from './field-ids.ts'
 import { fileStatistics } from './file-statistics.ts'
 import type { writeSmallFile } from '../parquet/small-file.ts'
@@ -35,6 +35,7 @@ export async function writeRelation(
 ): Promise<readonly WrittenFile[]> {
   const writeId = randomUUID()
   try {
+    if (options?.signal?.aborted === true) throw cancelled(options.signal)
     const small = smallWriter()?.(request, writeId)
     if (small !== undefined) return [small]
     return await engine.use(async (session) => {
