@@ -79,6 +79,28 @@ export function mappingContract(harness: PlaneHarness, plane: () => DataPlane): 
     expect(await read(plane(), scan(written, { columns }))).toEqual([['a', 1n, null]])
   })
 
+  test('field ids wanted of a file that has none -> refused by its name, beside files that have them too', async () => {
+    const without = await write(harness, plane(), [id, name], [[1n, 'a']])
+    const byId = [
+      scanColumn('t.id', long, { physicalName: 'id', fieldId: 1 }),
+      scanColumn('t.name', string, { physicalName: 'name', fieldId: 2 }),
+    ]
+    const having = await write(harness, plane(), byId, [[2n, 'b']], { directory: without.directory })
+    const both = { directory: having.directory, files: [...having.files, ...without.files], columns: byId }
+    const [file] = without.files
+    for (const relation of [scan(both), scan({ ...without, columns: byId }), scan(both)]) {
+      await expect(read(plane(), relation)).rejects.toMatchObject({
+        code: 'DELTA_DATA_FILE_CORRUPT',
+        message: expect.stringContaining(file?.path ?? ''),
+        details: { file: expect.stringContaining(file?.path ?? '') },
+      })
+    }
+    expect(await read(plane(), scan(having))).toEqual([[2n, 'b']])
+    const added = [...byId, scanColumn('t.new', long, { physicalName: 'new', fieldId: 3 })]
+    expect(await read(plane(), scan(having, { columns: added }))).toEqual([[2n, 'b', null]])
+    expect(await read(plane(), scan(having, { columns: added.slice(2) }))).toEqual([[null]])
+  })
+
   test('field ids of nested fields -> written and found', async () => {
     const type = struct({ a: long, b: string }, { a: { name: 'col-a', id: 2 }, b: { name: 'col-b', id: 3 } })
     const written = await write(

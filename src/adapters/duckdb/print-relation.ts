@@ -12,7 +12,7 @@ import { deletedKeys } from './loaded-tables.ts'
 import { printExpr } from './print-expr.ts'
 import { printExtreme, printOrder } from './print-order.ts'
 import { fitsInline, printRows } from './print-rows.ts'
-import { printScan } from './print-scan.ts'
+import { printScan, readsById } from './print-scan.ts'
 import { printWindow } from './print-window.ts'
 import { quoteName } from './quote.ts'
 import { DuckdbStagedRows } from './staged-rows.ts'
@@ -25,6 +25,8 @@ export const inlineDeletedRows = 1_000
 export interface Needs {
   /** A table for constant rows; the answer is its name. */
   rows(columns: readonly RelationColumn[], values: readonly ArrayLike<Datum>[], rowCount: number): string
+  /** These files must have field ids, by which their columns are found. */
+  fieldIds(files: readonly ScanFile[]): void
   /** A table with the keys of deleted rows of a scan; the answer is its name. */
   deleted(files: readonly ScanFile[]): string
 }
@@ -33,6 +35,7 @@ export function printRelation(relation: Relation, needs: Needs): string {
   const from = (input: Relation): string => `(${printRelation(input, needs)})`
   switch (relation.kind) {
     case 'scan':
+      if (readsById(relation)) needs.fieldIds(relation.files)
       return printScan(relation, () => deletedFrom(relation.files, needs))
     case 'staged':
       return printStaged(relation)

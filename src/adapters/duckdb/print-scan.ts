@@ -42,7 +42,7 @@ export const rowKey = '((file_index::BIGINT << 40) | file_row_number)'
 
 export function printScan(scan: Scan, deletedRows: DeletedRowsSource): string {
   if (scan.files.length === 0) return printNoRows(scanColumns(scan))
-  const stored = scan.columns.filter((column) => !column.isPartition && column.type.kind !== 'void')
+  const stored = storedColumns(scan)
   const outputs = scan.columns.map(
     (column) => `${printColumn(scan, column, stored.indexOf(column))} AS ${quoteName(column.name)}`,
   )
@@ -65,8 +65,20 @@ function printReader(files: readonly ScanFile[], stored: readonly ScanColumn[]):
   return `read_parquet([${list}], ${options}, schema = ${printSchemaMap(stored)})`
 }
 
+function storedColumns(scan: Scan): readonly ScanColumn[] {
+  return scan.columns.filter((column) => !column.isPartition && column.type.kind !== 'void')
+}
+
+/** Columns are found by their field ids: in a file without any, each would be absent, and so NULL. */
+export function readsById(scan: Scan): boolean {
+  return areById(storedColumns(scan))
+}
+
+const areById = (stored: readonly ScanColumn[]): boolean =>
+  stored.length > 0 && stored.every((column) => column.fieldId !== undefined)
+
 function printSchemaMap(stored: readonly ScanColumn[]): string {
-  const byId = stored.length > 0 && stored.every((column) => column.fieldId !== undefined)
+  const byId = areById(stored)
   const entries = stored.map(
     (column, place) =>
       `${byId ? String(column.fieldId) : quoteText(column.physicalName)}: {name: 'c${place}', type: ${quoteText(sqlType(column.type, 'physical'))}, default_value: NULL}`,

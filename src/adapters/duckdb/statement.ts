@@ -4,6 +4,7 @@ import type { Relation, RelationColumn, ScanFile } from '../../relation/tree.ts'
 import type { Engine, Session } from './instance.ts'
 import { type VectorTables, dropTable, loadTable } from './loaded-tables.ts'
 import { type Needs, printRelation } from './print-relation.ts'
+import { requireFieldIds } from './require-field-ids.ts'
 
 export interface Prepared {
   readonly sql: string
@@ -26,7 +27,11 @@ export async function prepare(
 ): Promise<Prepared> {
   const rows: PendingRows[] = []
   const deleted: { readonly placeholder: string; readonly files: readonly ScanFile[] }[] = []
+  const byId: ScanFile[] = []
   const needs: Needs = {
+    fieldIds(files) {
+      byId.push(...files)
+    },
     rows(columns, values, rowCount) {
       const name = engine.freshName('braid_rows')
       rows.push({ name, columns, values, rowCount })
@@ -46,6 +51,7 @@ export async function prepare(
     for (const one of borrowed) await one.release()
   }
   try {
+    await requireFieldIds(session, byId)
     for (const one of rows) {
       loaded.push(one.name)
       await loadTable(session, one.name, one.columns, one.values, one.rowCount)

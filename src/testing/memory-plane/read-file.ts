@@ -34,6 +34,7 @@ export function scanFiles(scan: Scan, columns: readonly RelationColumn[]): Table
   const rows: Row[] = []
   for (const file of scan.files) {
     const data = dataFile(file.location)
+    requireFieldIds(scan, file, data)
     const readers = scan.columns.map((column) => columnReader(column, file, data))
     const deleted =
       scan.deletions === 'drop' && file.deleted !== undefined && file.deleted.count > 0 ? file.deleted : undefined
@@ -47,6 +48,18 @@ export function scanFiles(scan: Scan, columns: readonly RelationColumn[]): Table
     }
   }
   return { columns, rows }
+}
+
+/** Where columns are found by field id, each would be absent from a file that has none, and so NULL. */
+function requireFieldIds(scan: Scan, file: ScanFile, data: DataFile): void {
+  const stored = scan.columns.filter((column) => !column.isPartition && column.type.kind !== 'void')
+  const byId = stored.length > 0 && stored.every((column) => column.fieldId !== undefined)
+  if (!byId || data.columns.some((column) => column.fieldId !== undefined)) return
+  throw failure(
+    'DELTA_DATA_FILE_CORRUPT',
+    `The data file ${file.location} has no field ids, by which the table finds its columns; restore it.`,
+    { details: { file: file.location } },
+  )
 }
 
 function columnReader(column: ScanColumn, file: ScanFile, data: DataFile): (row: Row) => Datum {
