@@ -36,31 +36,37 @@ import { foundColumnsOf, imageEqual, intLiteral, locatedScan, usedBy, withTarget
 export interface MergeInput {
   readonly on: string
   readonly clauses: readonly MergeClause[]
-  /** Staged once, or staged anew at each planning where it reads the target. */
+  /** Staged once, or anew at each planning where it reads the target. */
   readonly source: MergeSource
 }
 
 export type MergeSource =
   | { readonly kind: 'outside'; readonly rows: SourceRows }
-  | { readonly kind: 'reads-target'; readonly stage: (view: PlanningView) => Promise<SourceRows> }
+  | { readonly kind: 'may-read-target'; readonly stage: (view: PlanningView) => Promise<StagedSource> }
+
+/** `readsTarget` false: staging has shown that it does not, so it need not be staged again. */
+export interface StagedSource {
+  readonly rows: SourceRows
+  readonly readsTarget: boolean
+}
 
 const integer = { kind: 'integer' } as const
 
 export function mergeStatement(input: MergeInput, setting: StatementSetting): Statement {
   const { source } = input
-  let held = source.kind === 'outside' ? source.rows : undefined
+  let held: StagedSource | undefined = source.kind === 'outside' ? { rows: source.rows, readsTarget: false } : undefined
   return {
     operation: 'MERGE',
     parameters: mergeParameters(input),
     plan: async (view) => {
-      if (source.kind === 'reads-target') {
-        await held?.release()
+      if (source.kind === 'may-read-target' && held?.readsTarget !== false) {
+        await held?.rows.release()
         held = undefined
         held = await source.stage(view)
       }
       return planMerge(input, must(held, 'a MERGE has a source'), setting, view)
     },
-    release: async () => held?.release(),
+    release: async () => held?.rows.release(),
   }
 }
 
@@ -84,7 +90,7 @@ function mergeParameters(input: MergeInput): Record<string, Json> {
 
 async function planMerge(
   input: MergeInput,
-  source: SourceRows,
+  { rows: source, readsTarget }: StagedSource,
   setting: StatementSetting,
   view: PlanningView,
 ): Promise<StatementPlan> {
@@ -114,7 +120,7 @@ async function planMerge(
     emit: (emissions, files) => emitRelation(merge, emissions, files),
     emittedKeys: emittedKeys(merge),
     output: undefined,
-    answersHold: input.source.kind === 'reads-target' ? async () => false : asked.answersHold,
+    answersHold: readsTarget ? async () => false : asked.answersHold,
     keyColumns: new Set([...usedBy([on])].filter((name) => name.startsWith('t.'))),
     describeMatch: (file, position, sources) =>
       describeMatch({ snapshot, source, on, setting }, file, position, sources),

@@ -55,13 +55,16 @@ export async function mergeSourceOf(
   const options: RunOptions = { signal: setting.signal }
   if (isSelect(source)) {
     const select = parseSelectOnce(source.select, setting)
-    return { kind: 'reads-target', stage: (view) => stageSelect(select, view, setting) }
+    const stage = async (view: PlanningView) => ({ rows: await stageSelect(select, view, setting), readsTarget: true })
+    return { kind: 'may-read-target', stage }
   }
-  if (isQuery(source) && namesTarget(source.query, targetNames)) {
-    return {
-      kind: 'reads-target',
-      stage: (view) => stageQuery(source, targetTables(view, targetNames), parts, options),
+  if (isQuery(source) && mayNameTarget(source.query, targetNames)) {
+    const stage = async (view: PlanningView) => {
+      const target = new TargetTables(view, targetNames)
+      const rows = await stageQuery(source, target.tables, parts, options)
+      return { rows, readsTarget: target.areRead }
     }
+    return { kind: 'may-read-target', stage }
   }
   return { kind: 'outside', rows: await outsideRows(source, snapshot, parts, setting, options) }
 }
@@ -78,8 +81,8 @@ function isQuery(source: object): source is QuerySource {
   return 'query' in source && typeof source.query === 'string'
 }
 
-/** A name in quotes or not, as a whole word. Too many hits cost a staging, never a wrong result. */
-function namesTarget(sql: string, names: readonly string[]): boolean {
+/** A name in quotes or not, as a whole word: an alias or a text may be one too. Whether it is a table, the plane says when it stages. */
+function mayNameTarget(sql: string, names: readonly string[]): boolean {
   const words = new Set(sql.toLowerCase().split(/[^\p{L}\p{N}_$-]+/u))
   return names.some((name) => words.has(name.toLowerCase()))
 }
@@ -95,9 +98,18 @@ async function stageSelect(select: SqlSelect, view: PlanningView, setting: State
 
 type Tables = ReadonlyMap<string, (conjuncts: readonly string[]) => Promise<Relation>>
 
-function targetTables(view: PlanningView, names: readonly string[]): Tables {
-  const relation = async () => tableRelation(view.snapshot, await view.wholeTable())
-  return new Map(names.map((name) => [name, relation]))
+/** The target under its names. The plane asks for a table only where the query, parsed by the plane, names it as one. */
+class TargetTables {
+  readonly tables: Tables
+  areRead = false
+
+  constructor(view: PlanningView, names: readonly string[]) {
+    const relation = async (): Promise<Relation> => {
+      this.areRead = true
+      return tableRelation(view.snapshot, await view.wholeTable())
+    }
+    this.tables = new Map(names.map((name) => [name, relation]))
+  }
 }
 
 async function stageQuery(
