@@ -17,6 +17,7 @@ import type { TableParts } from '../transaction/context.ts'
 import { TransactionState } from '../transaction/state.ts'
 import { type BatchBounds, computeBatch } from './compute.ts'
 import { commonKeys } from './common-keys.ts'
+import { requireFlowCommits } from './foreign-changes.ts'
 import { type OutcomeCounts, addCounts, countOutcome, emptyCounts } from './counts.ts'
 import { OutcomeRows } from './outcome-rows.ts'
 import { type Pin, domainOf, pinsOf, printPin, someDied, withAttempts } from './pins.ts'
@@ -219,6 +220,7 @@ class Start {
   async #settle(newest: Snapshot): Promise<boolean> {
     const { base } = this.#write
     const commits = await this.#tables.target.log.commits(base.version, newest.version)
+    requireFlowCommits(commits)
     const terms = judgeTerms(base, commits, undefined, new Set([domainOf(this.#columns.definition.flow)]))
     const pins = pinsOf(newest)
     const isOvertaken =

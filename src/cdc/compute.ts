@@ -15,7 +15,8 @@ import { firstOfKey, keysOf, liveRows, stateEvents, stateSince, targetEvents, ta
 import { foldLatest } from './latest.ts'
 import type { Pin } from './pins.ts'
 import { resolveTies } from './resolve-ties.ts'
-import { all, any, atLeast, first, intOf, isNull, less, no, not, nothing, yes } from './terms.ts'
+import { keysRelation } from './rows-of-keys.ts'
+import { all, any, atLeast, intOf, isNull, less, no, not, nothing, yes } from './terms.ts'
 import { type WorkingColumns, keyName, origin } from './working-rows.ts'
 
 /** What a batch is computed against. */
@@ -145,8 +146,7 @@ async function gathered(
     const since = stateSince(columns, keys, stored)
     rows.push(stateEvents(columns, ground.state.snapshot, files, liveRows(live), since))
   }
-  if (ground.truncates.length > 0)
-    rows.push(truncateRows(columns, ground.truncates, { kind: 'union', inputs: [...rows] }))
+  if (ground.truncates.length > 0) rows.push(truncateRows(columns, ground.truncates, keysRelation(columns, keys)))
   return rows
 }
 
@@ -155,41 +155,26 @@ function stateFiles(ground: BatchGround, live: readonly Pin[]): Promise<ScanFile
   return ground.state.filesFor(0, (file) => mayHold(ground.state.snapshot, where, file))
 }
 
-/** A truncate is a delete at its sequence of every key that has an event before it. */
-function truncateRows(columns: WorkingColumns, truncates: readonly Datum[], rows: Relation): Relation {
+/** A truncate is a delete at its sequence of every key of the batch. */
+function truncateRows(columns: WorkingColumns, truncates: readonly Datum[], keys: Relation): Relation {
   const { definition } = columns
   const at = '$truncate'
-  const earliest: Relation = {
-    kind: 'aggregate',
-    input: { kind: 'filter', input: rows, where: not(columns.weak) },
-    groupBy: columns.keepKeys(),
-    aggregates: [
-      {
-        name: '$earliest',
-        function: 'min',
-        value: first(columns.start, columns.sequence),
-        type: definition.sequenceType,
-      },
-    ],
-  }
   const list: Relation = {
     kind: 'rows',
     columns: [{ name: at, type: definition.sequenceType }],
     values: [truncates],
     rowCount: truncates.length,
   }
-  const sequence = col(at, definition.sequenceType)
-  const on = less(col('$earliest', definition.sequenceType), sequence)
   return {
     kind: 'project',
-    input: { kind: 'join', join: 'inner', left: earliest, right: list, on },
+    input: { kind: 'join', join: 'inner', left: keys, right: list, on: yes },
     columns: columns.project({
       key: (name, place) => col(keyName(name), definition.keys[place]?.type ?? { kind: 'void' }),
       payload: ({ type }) => nothing(type),
       writes: () => yes,
       shown: ({ type }) => nothing(type),
       rest: {
-        sequence,
+        sequence: col(at, definition.sequenceType),
         isDelete: yes,
         origin: intOf(origin.truncate),
         weak: no,

@@ -11,6 +11,7 @@ import type { DataType } from '../protocol/types.ts'
 import type { Relation, WindowCall } from '../relation/tree.ts'
 import type { PayloadColumn } from './definition.ts'
 import { tie } from './resolve-ties.ts'
+import { comparable, isBefore, restored } from './sequence-order.ts'
 import {
   type NamedValue,
   all,
@@ -24,7 +25,6 @@ import {
   intOf,
   isNull,
   isThere,
-  less,
   longType,
   not,
   nothing,
@@ -99,11 +99,12 @@ function window(
 
 /**
  * The values of a partial flow: a column that an event leaves alone has the value of the last event that wrote it, back to the last delete.
- * Where the history begins with a row of the target, what came before it is gone and the row shows what it inherited.
+ * Where the history begins with an event that the target shows, what came before it is gone and the row shows what it inherited.
  */
 function fillLeftAlone(columns: WorkingColumns, events: Relation): Relation {
   const numbered = window(columns, events, [[step.order, { function: 'row_number', type: longType, frame: 'so-far' }]])
   const isFirst = equal(col(step.order, longType), { kind: 'literal', value: 1n, type: longType })
+  const stands = not(equal(columns.origin, intOf(origin.batch)))
   const wrapped = (value: Expr) => structOf([{ name: 'v', value }])
   const calls = columns.partial.map((column) => {
     const own = columns.payload(column)
@@ -114,7 +115,7 @@ function fillLeftAlone(columns: WorkingColumns, events: Relation): Relation {
       kind: 'case',
       branches: [
         { when: writes, then: wrapped(when(columns.isDelete, nothing(column.type), own)) },
-        { when: all(isFirst, isThere(columns.file)), then: wrapped(shown) },
+        { when: all(isFirst, isThere(columns.file), stands), then: wrapped(shown) },
       ],
       otherwise: nothing(type),
       type,
@@ -139,16 +140,15 @@ const previousName = ({ name }: PayloadColumn): string => `q.${name}`
 function beside(columns: WorkingColumns, events: Relation): Relation {
   const { definition } = columns
   const stored = not(equal(columns.origin, intOf(origin.batch)))
+  const starts = comparable(columns.start)
+  const sequences = comparable(columns.sequence)
   const lag = (value: Expr, name: string) =>
     [name, { function: 'lag', value, type: value.type, frame: 'partition' }] as const
   return window(columns, events, [
     lag(columns.isDelete, step.deletedBefore),
     [outcome.newEnd, { function: 'lead', value: columns.sequence, type: definition.sequenceType, frame: 'partition' }],
-    [step.runStart, { function: 'min', value: columns.start, type: definition.sequenceType, frame: 'partition' }],
-    [
-      step.latestStored,
-      { function: 'max', value: when(stored, columns.sequence), type: definition.sequenceType, frame: 'partition' },
-    ],
+    [step.runStart, { function: 'min', value: starts, type: starts.type, frame: 'partition' }],
+    [step.latestStored, { function: 'max', value: when(stored, sequences), type: sequences.type, frame: 'partition' }],
     ...definition.payload
       .filter(({ isTracked }) => isTracked)
       .map((column) => lag(finalValue(columns, column), previousName(column))),
@@ -165,9 +165,9 @@ function markRuns(columns: WorkingColumns, neighbours: Relation): Relation {
     not(first(before, yes)),
     ...tracked.map((column) => same(finalValue(columns, column), col(previousName(column), column.type))),
   )
-  const firstStart = col(step.runStart, definition.sequenceType)
+  const firstStart = restored(col(step.runStart, comparable(columns.start).type), definition.sequenceType)
   // NULL before the first row of all: its run may have begun before the suffix, and then a row of the target tells where.
-  const stored = all(isNull(before), isThere(firstStart), less(firstStart, columns.sequence))
+  const stored = all(isNull(before), isThere(firstStart), isBefore(firstStart, columns.sequence))
   const input = new Map<string, Expr>([
     [step.isSame, goesOn],
     [step.isHead, all(not(columns.isDelete), not(goesOn))],
@@ -200,7 +200,7 @@ function kept(columns: WorkingColumns): NamedValue[] {
     own(tie.isConflict, booleanType),
     own(outcome.newEnd, sequence),
     own(step.deletedBefore, booleanType),
-    own(step.latestStored, sequence),
+    own(step.latestStored, comparable(columns.sequence).type),
   ]
 }
 
@@ -226,6 +226,7 @@ function decided(columns: WorkingColumns): NamedValue[] {
   )
   // A stored upsert that a delete of its own sequence beats stays in the state; the delete must, too, or it would be lost.
   const beaten = all(columns.isDelete, bool(tie.hasStored))
+  const latest = restored(col(step.latestStored, comparable(columns.sequence).type), definition.sequenceType)
   const isKept = any(equal(columns.origin, intOf(origin.state)), equal(columns.origin, intOf(origin.truncate)))
   return [
     ...kept(columns).filter(({ name }) => !name.startsWith('f.') && !finalNames(columns).has(name)),
@@ -247,7 +248,7 @@ function decided(columns: WorkingColumns): NamedValue[] {
     { name: outcome.keep, value: all(any(hidden, tombstone, beaten), not(isKept)) },
     {
       name: outcome.isLate,
-      value: all(fromBatch, surely(less(columns.sequence, col(step.latestStored, definition.sequenceType)))),
+      value: all(fromBatch, isThere(latest), isBefore(columns.sequence, latest)),
     },
   ]
 }

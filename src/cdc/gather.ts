@@ -17,6 +17,7 @@ import type { Relation, ScanFile } from '../relation/tree.ts'
 import { targetColumns } from '../transaction/write-request.ts'
 import type { FlowDefinition } from './definition.ts'
 import { metadataField, stateColumn } from './layout.ts'
+import { comparable, isBefore, restored } from './sequence-order.ts'
 import { type AttemptRange, type Pin } from './pins.ts'
 import {
   all,
@@ -90,7 +91,7 @@ export function sequenceOf({ sequenceType }: FlowDefinition, parts: readonly Exp
 export function isGoodEvent({ keys, source }: FlowDefinition): Expr {
   return all(
     ...keys.map((key) => isThere(fromSource(key))),
-    ...source.sequence.map(isThere),
+    ...(source.sequence.length === 1 ? source.sequence.map(isThere) : []),
     ...(source.isTruncate === undefined ? [] : [not(surely(source.isTruncate))]),
   )
 }
@@ -106,12 +107,15 @@ function notInTarget({ sequenceType }: FlowDefinition) {
 
 /** Each key of some events with its least sequence. */
 export function keysOf(columns: WorkingColumns, events: Relation): Relation {
-  return {
+  const value = comparable(columns.sequence)
+  const grouped: Relation = {
     kind: 'aggregate',
     input: events,
-    groupBy: columns.keyNames.map((name, place) => ({ name, value: columns.keys[place] ?? no })),
-    aggregates: [{ name: firstOfKey, function: 'min', value: columns.sequence, type: columns.definition.sequenceType }],
+    groupBy: columns.keepKeys(),
+    aggregates: [{ name: firstOfKey, function: 'min', value, type: value.type }],
   }
+  const least = restored(col(firstOfKey, value.type), columns.definition.sequenceType)
+  return { kind: 'project', input: grouped, columns: [...columns.keepKeys(), { name: firstOfKey, value: least }] }
 }
 
 /** Target columns under their names in the scan, `t.<name>`, beside keys as `b.<key>`. */
@@ -150,7 +154,7 @@ export function targetSuffix(
 /** The row is open, or ends at the first event of its key or later. */
 function reaches(columns: WorkingColumns, end: Expr): Expr {
   const since = col(`b.${firstOfKey}`, columns.definition.sequenceType)
-  return any(isNull(end), isNull(since), atLeast(end, since))
+  return any(isNull(end), isNull(since), not(isBefore(end, since)))
 }
 
 function stagedKeys(columns: WorkingColumns, keys: StagedRows): Relation {
@@ -249,12 +253,13 @@ export function stateSince(columns: WorkingColumns, keys: StagedRows, suffix: Re
   }
   const inputs = [keyed(staged, col(firstOfKey, definition.sequenceType))]
   if (definition.scdType === 2) inputs.push(keyed(suffix, columns.start))
+  const since = comparable(col(name, definition.sequenceType))
   return {
     kind: 'aggregate',
     input: { kind: 'union', inputs },
-    groupBy: columns.keyNames.map((key, place) => ({ name: key, value: columns.keys[place] ?? no })),
+    groupBy: columns.keepKeys(),
     aggregates: [
-      { name, function: 'min', value: col(name, definition.sequenceType), type: definition.sequenceType },
+      { name, function: 'min', value: since, type: since.type },
       { name: '$known', function: 'count', value: col(name, definition.sequenceType), type: longType },
       { name: '$all', function: 'count', value: undefined, type: longType },
     ],
@@ -287,7 +292,7 @@ export function stateEvents(
         name: `b.${firstOfKey}`,
         value: when(
           equal(col('$known', longType), col('$all', longType)),
-          col('$since', definition.sequenceType),
+          restored(col('$since', comparable(nothing(definition.sequenceType)).type), definition.sequenceType),
           nothing(definition.sequenceType),
         ),
       },
@@ -296,7 +301,8 @@ export function stateEvents(
   const own = definition.keys.map(({ name, type }) => col(`t.${nameIn(state, name)}`, type))
   const sequence = col(`t.${stateColumn.sequence}`, definition.sequenceType)
   const from = col(`b.${firstOfKey}`, definition.sequenceType)
-  const wanted = definition.isPartial || definition.scdType === 1 ? [] : [any(isNull(from), atLeast(sequence, from))]
+  const wanted =
+    definition.isPartial || definition.scdType === 1 ? [] : [any(isNull(from), not(isBefore(sequence, from)))]
   return {
     kind: 'project',
     input: {

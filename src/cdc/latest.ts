@@ -6,6 +6,7 @@ import { col } from '../expr/walk.ts'
 import type { Relation } from '../relation/tree.ts'
 import { action, finalName, outcome } from './fold.ts'
 import { tie } from './resolve-ties.ts'
+import { comparable, restored } from './sequence-order.ts'
 import {
   all,
   equal,
@@ -32,7 +33,7 @@ const fromBatch = '$fromBatch'
 export function foldLatest(columns: WorkingColumns, events: Relation): Relation {
   const { definition } = columns
   const candidate = structOf([
-    { name: 'seq', value: columns.sequence },
+    { name: 'seq', value: comparable(columns.sequence) },
     { name: 'del', value: columns.isDelete },
     { name: 'origin', value: columns.origin },
     ...definition.payload.map((column) => ({ name: payloadName(column.name), value: columns.payload(column) })),
@@ -70,7 +71,7 @@ export function foldLatest(columns: WorkingColumns, events: Relation): Relation 
         { name: payloadName(column.name), value: fieldOf(winner, payloadName(column.name)) },
         { name: finalName(column.name), value: fieldOf(winner, payloadName(column.name)) },
       ]),
-      { name: row.sequence, value: fieldOf(winner, 'seq') },
+      { name: row.sequence, value: restored(fieldOf(winner, 'seq'), definition.sequenceType) },
       { name: row.isDelete, value: isDelete },
       { name: row.origin, value: fieldOf(winner, 'origin') },
       { name: row.file, value: columns.file },

@@ -32,7 +32,7 @@ export interface Type2Row {
 export interface Type2State {
   /** Upserts of a run other than its last, with the start of the run. */
   readonly hidden: readonly Pick<Type2Row, 'payload' | 'start' | 'recordStart'>[]
-  /** Deletes that end no row. Those at a truncate that takes the key are not here: the truncate itself is kept. */
+  /** Deletes that end no row. Those at a truncate are not here: the truncate itself is kept. */
   readonly tombstones: readonly { readonly sequence: Datum }[]
 }
 
@@ -63,7 +63,7 @@ export interface CdcTruth {
 }
 
 export interface OracleOptions {
-  /** Sequences of truncates: each deletes every key that has an event before it, whenever that event comes. */
+  /** Sequences of truncates: each is a delete of every key, whenever its events come; what has its own sequence is gone, as with any delete. */
   readonly truncates?: readonly Datum[] | undefined
 }
 
@@ -135,11 +135,8 @@ function winnersOf(
     return { ...winner, truncates: false }
   })
   const { key } = must(events[0], 'a key has an event')
-  const effective = truncates.filter((tau) =>
-    winners.some(({ sequence }) => compareDatums(sequence, tau, sequenceType) < 0),
-  )
-  const left = winners.filter(({ sequence }) => !effective.some((tau) => datumsEqual(sequence, tau, sequenceType)))
-  const deletes = distinct(effective, schema).map((sequence): Unfolded => ({
+  const left = winners.filter(({ sequence }) => !truncates.some((tau) => datumsEqual(sequence, tau, sequenceType)))
+  const deletes = distinct(truncates, schema).map((sequence): Unfolded => ({
     key,
     sequence,
     kind: 'delete',

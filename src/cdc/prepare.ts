@@ -13,7 +13,7 @@ import type { Relation, RelationColumn } from '../relation/tree.ts'
 import type { BatchBounds } from './compute.ts'
 import type { FlowDefinition } from './definition.ts'
 import { eventRows, sequenceOf } from './gather.ts'
-import { all, any, isNull, isThere, longType, not, surely, when, yes } from './terms.ts'
+import { all, any, isNull, longType, no, not, nothing, surely, when, yes } from './terms.ts'
 import { type WorkingColumns, keyName, row } from './working-rows.ts'
 
 export interface Prepared {
@@ -56,10 +56,13 @@ const given = ({ name, type }: RelationColumn): Expr => col(`s.${name}`, type)
 /** Rows that no event can be made of. */
 export function isBad(definition: FlowDefinition): Expr {
   const { isTruncate, sequence } = definition.source
-  const noSequence = any(...sequence.map(isNull))
+  const noSequence = lacksSequence(sequence)
   const noKey = any(...definition.keys.map((key) => isNull(given(key))))
   return isTruncate === undefined ? any(noSequence, noKey) : any(noSequence, all(not(surely(isTruncate)), noKey))
 }
+
+/** A sequence of several parts is a struct, which is not NULL where its parts are. */
+const lacksSequence = (parts: readonly Expr[]): Expr => (parts.length === 1 ? any(...parts.map(isNull)) : no)
 
 interface BadRows {
   readonly total: number
@@ -88,7 +91,7 @@ async function badRows(
       groupBy: [],
       aggregates: [
         count('total', isBad(definition)),
-        count('sequence', any(...definition.source.sequence.map(isNull))),
+        count('sequence', lacksSequence(definition.source.sequence)),
         ...definition.keys.map((key) => count(`key ${key.name}`, all(isEvent, isNull(given(key))))),
       ],
     },
@@ -140,6 +143,9 @@ async function boundsOf(
   options: RunOptions,
 ): Promise<{ readonly bounds: BatchBounds; readonly rows: number }> {
   const [key] = columns.definition.keys
+  // Files are not pruned by a sequence of several parts, so its least value is of no use.
+  const isOne = columns.definition.sequenceType.kind !== 'struct'
+  const sequence = isOne ? columns.sequence : nothing({ kind: 'integer' })
   const keyValue = col(keyName(key?.name ?? ''), key?.type ?? { kind: 'void' })
   const [values = []] = await rowsOf(
     plane,
@@ -149,7 +155,7 @@ async function boundsOf(
       groupBy: [],
       aggregates: [
         { name: 'rows', function: 'count', value: undefined, type: longType },
-        { name: 'sequence', function: 'min', value: columns.sequence, type: columns.definition.sequenceType },
+        { name: 'sequence', function: 'min', value: sequence, type: sequence.type },
         { name: 'least', function: 'min', value: keyValue, type: keyValue.type },
         { name: 'greatest', function: 'max', value: keyValue, type: keyValue.type },
       ],
@@ -172,7 +178,7 @@ async function truncatesOf(
     plane,
     {
       kind: 'aggregate',
-      input: { kind: 'filter', input: source, where: all(surely(isTruncate), ...sequence.map(isThere)) },
+      input: { kind: 'filter', input: source, where: all(surely(isTruncate), not(lacksSequence(sequence))) },
       groupBy: [{ name: row.sequence, value: sequenceOf(definition, sequence) }],
       aggregates: [],
     },

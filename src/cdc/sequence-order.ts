@@ -6,6 +6,8 @@
 import { build } from '../expr/build.ts'
 import type { Expr } from '../expr/tree.ts'
 import { and, falseLiteral } from '../expr/walk.ts'
+import type { DataType } from '../protocol/types.ts'
+import { structOf, when } from './terms.ts'
 
 /** Whether the first sequence comes before the second. */
 export function isBefore(left: Expr, right: Expr): Expr {
@@ -42,4 +44,27 @@ function fieldOf(input: Expr, index: number): Expr {
   const field = input.type.kind === 'struct' ? input.type.fields[index] : undefined
   if (field === undefined) return falseLiteral
   return { kind: 'field', input, name: field.name, index, type: field.type }
+}
+
+/**
+ * The sequence in a form whose least and greatest are the same on every plane: each part of a struct behind a flag that says it is not NULL,
+ * because planes differ in where NULLs inside a struct come. NULL stays NULL.
+ */
+export function comparable(sequence: Expr): Expr {
+  if (sequence.type.kind !== 'struct') return sequence
+  const fields = sequence.type.fields.flatMap(({ name }, index) => {
+    const value = fieldOf(sequence, index)
+    return [
+      { name: `${name}.known`, value: build('is not null', [value]) },
+      { name, value },
+    ]
+  })
+  return when(build('is not null', [sequence]), structOf(fields))
+}
+
+/** The sequence itself again; NULL stays NULL. */
+export function restored(value: Expr, type: DataType): Expr {
+  if (type.kind !== 'struct') return value
+  const fields = type.fields.map(({ name }, index) => ({ name, value: fieldOf(value, index * 2 + 1) }))
+  return when(build('is not null', [value]), { ...structOf(fields), type })
 }

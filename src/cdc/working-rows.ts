@@ -18,10 +18,10 @@ export const origin = {
   /** A decomposition tail that turned out to be a delete. */
   implied: 0,
   batch: 1,
-  target: 2,
-  state: 3,
   /** A delete that a truncate gives every key: kept once for all, never as a row. */
-  truncate: 4,
+  truncate: 2,
+  target: 3,
+  state: 4,
 } as const
 
 export const keyName = (name: string): string => `k.${name}`

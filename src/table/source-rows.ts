@@ -184,7 +184,7 @@ async function* batchesOf(
 }
 
 /** The target's columns that the rows have, then the others, each with the type of its values. */
-function sourceSchema(rows: readonly Row[], target: StructType): StructType {
+export function sourceSchema(rows: readonly Row[], target: StructType): StructType {
   const names = new Map<string, string>()
   for (const row of rows)
     for (const name of Object.keys(row)) names.set(name.toLowerCase(), names.get(name.toLowerCase()) ?? name)

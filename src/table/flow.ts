@@ -1,0 +1,202 @@
+/**
+ * A flow of AUTO CDC: it applies batches of events to its target, each in one commit that also holds the source's offset. Many processes
+ * may run flows on one target, and the same flow may be started twice: a batch that another process applied first is not applied again.
+ */
+import { failure } from '../base/errors.ts'
+import { type BatchOutcome, type BatchTables, BatchRun } from '../cdc/batch.ts'
+import { type FlowDefinition, defineFlow } from '../cdc/definition.ts'
+import { openFlowTables } from '../cdc/flow-tables.ts'
+import { requireFlowCommits, requireUntouched } from '../cdc/foreign-changes.ts'
+import type { FlowOptions } from '../cdc/options.ts'
+import { type Pin, pinsOf } from '../cdc/pins.ts'
+import { prepareBatch } from '../cdc/prepare.ts'
+import { WorkingColumns } from '../cdc/working-rows.ts'
+import type { StatementSetting } from '../commands/binding.ts'
+import { type SourceRows, stagedSource } from '../commands/source.ts'
+import { parseSchemaText } from './flow-schema.ts'
+import { eventSchema } from './flow-schema.ts'
+import type { EventRows, EventSource, SourceLag } from '../relation/event-source.ts'
+import type { RunOptions } from './options.ts'
+import { stageRows } from './source-rows.ts'
+
+export interface FlowSetting {
+  readonly tables: BatchTables
+  /** Of the state, from the target's folder. */
+  readonly statePath: string
+  readonly options: FlowOptions
+  readonly properties: Readonly<Record<string, string>>
+  readonly setting: StatementSetting
+}
+
+export interface FlowRunOptions {
+  /** Go on when all is read, and wait for more, until the signal fires. Default: end. */
+  readonly follow?: boolean | undefined
+  /** Events of a batch, about. Default 100 000. */
+  readonly maxRows?: number | undefined
+  /** Milliseconds that events wait for a batch to fill, where `follow` is set. Default 1 000. */
+  readonly maxWaitMs?: number | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly onBatch?: ((report: BatchReport) => void) | undefined
+}
+
+export interface BatchReport {
+  readonly version: number
+  readonly offset: string
+  readonly events: number
+  readonly badRows: number
+  readonly milliseconds: number
+  readonly counts: Extract<BatchOutcome, { kind: 'committed' }>['counts']
+  /** Puts tried for the commit, starts of the batch, and keys that were computed again because another flow changed them. */
+  readonly puts: number
+  readonly starts: number
+  readonly keysAgain: number
+}
+
+export interface FlowRunReport {
+  readonly batches: number
+  readonly events: number
+  readonly offset: string | undefined
+  /** Batches that another process had applied. */
+  readonly superseded: number
+}
+
+/** Times a run begins to read again because another process moved the flow's offset. */
+const maxRestarts = 10_000
+
+export class Flow {
+  readonly #setting: FlowSetting
+  #columns: WorkingColumns | undefined
+  #checkedVersion = -1
+
+  constructor(setting: FlowSetting) {
+    this.#setting = setting
+  }
+
+  get name(): string {
+    return this.#setting.options.flow
+  }
+
+  /** What the target says of the flow; undefined before its first batch. */
+  async pin(): Promise<Pin | undefined> {
+    const { log } = this.#setting.tables.target
+    return (await log.exists()) ? pinsOf(await log.refresh()).get(this.name) : undefined
+  }
+
+  /** Reads the source from the flow's offset on and applies its batches, until it ends or the signal fires. */
+  async run(source: EventSource, options: FlowRunOptions = {}): Promise<FlowRunReport> {
+    let report: FlowRunReport = { batches: 0, events: 0, offset: (await this.pin())?.offset, superseded: 0 }
+    for (let restarts = 0; restarts < maxRestarts; restarts++) {
+      const before = report.superseded
+      report = await this.#read(source, report, options)
+      if (report.superseded === before) return report
+    }
+    throw failure('DELTA_MAX_COMMIT_RETRIES_EXCEEDED', `flow ${this.name} was overtaken ${maxRestarts} times`, {
+      details: { flow: this.name, restarts: maxRestarts },
+    })
+  }
+
+  async #read(source: EventSource, soFar: FlowRunReport, options: FlowRunOptions): Promise<FlowRunReport> {
+    let report = soFar
+    const batches = source.read({
+      after: report.offset,
+      follow: options.follow ?? false,
+      maxRows: options.maxRows ?? 100_000,
+      maxWaitMs: options.maxWaitMs ?? 1_000,
+      signal: options.signal,
+    })
+    for await (const batch of batches) {
+      const done = await this.apply(batch.rows, { after: report.offset, offset: batch.offset, signal: options.signal })
+      if (done.kind === 'superseded') return { ...report, offset: done.offset, superseded: report.superseded + 1 }
+      await source.acknowledge(batch.offset)
+      options.onBatch?.(done.report)
+      report = {
+        ...report,
+        batches: report.batches + 1,
+        events: report.events + done.report.events,
+        offset: batch.offset,
+      }
+    }
+    return report
+  }
+
+  /** What waits in the source behind the flow's offset. */
+  async lag(source: EventSource): Promise<SourceLag | undefined> {
+    return source.lag((await this.pin())?.offset)
+  }
+
+  /**
+   * Applies one batch. `after` is the offset it follows: where the flow is elsewhere by now, nothing happens.
+   * Retries: a batch that was applied before changes nothing.
+   */
+  async apply(
+    rows: EventRows,
+    at: { readonly after: string | undefined; readonly offset: string; readonly signal?: AbortSignal | undefined },
+  ): Promise<
+    { readonly kind: 'committed'; readonly report: BatchReport } | Extract<BatchOutcome, { kind: 'superseded' }>
+  > {
+    const started = this.#setting.tables.target.environment.nowMs()
+    const options: RunOptions = { signal: at.signal }
+    const source = await this.#stage(rows, options)
+    try {
+      const columns = await this.#define(source)
+      const plane = await this.#setting.tables.target.plane()
+      const prepared = await prepareBatch(plane, columns, source, options)
+      await this.#requireUntouched()
+      const { events, bounds, truncates } = prepared
+      const batch = { events, bounds, truncates, after: at.after, offset: at.offset }
+      const done = await new BatchRun(this.#setting.tables, columns, plane, batch, options).run()
+      if (done.kind === 'superseded') return done
+      const { version, counts, puts, starts, keysAgain } = done
+      const milliseconds = this.#setting.tables.target.environment.nowMs() - started
+      const { goodRows, badRows } = prepared
+      const report = {
+        version,
+        offset: at.offset,
+        events: goodRows,
+        badRows,
+        milliseconds,
+        counts,
+        puts,
+        starts,
+        keysAgain,
+      }
+      return { kind: 'committed', report }
+    } finally {
+      await source.release()
+    }
+  }
+
+  async #stage(rows: EventRows, options: RunOptions): Promise<SourceRows> {
+    const { target } = this.#setting.tables
+    if (rows.kind !== 'objects') return stagedSource(await (await target.plane()).stage(rows, options))
+    const snapshot = (await target.log.exists()) ? await target.log.refresh() : undefined
+    const declared = parseSchemaText(this.#setting.options.schema)
+    const schema = eventSchema(rows.rows, this.#setting.options, declared, snapshot)
+    return stageRows(rows.rows, schema, target.plane, options)
+  }
+
+  /** The definition follows from the source's columns, which are the same in every batch. */
+  async #define(source: SourceRows): Promise<WorkingColumns> {
+    const columns = source.columns.map(({ name, type }) => ({ name: name.slice(2), type }))
+    const definition = defineFlow(this.#setting.options, columns, this.#setting.setting)
+    const known = this.#columns
+    if (known !== undefined && sameColumns(known.definition, definition)) return new WorkingColumns(definition)
+    const { tables, statePath, properties } = this.#setting
+    await openFlowTables(tables, statePath, definition, properties)
+    this.#columns = new WorkingColumns(definition)
+    return this.#columns
+  }
+
+  async #requireUntouched(): Promise<void> {
+    const { log } = this.#setting.tables.target
+    const { version } = await log.refresh()
+    if (this.#checkedVersion < 0) await requireUntouched(log, version)
+    else requireFlowCommits(await log.commits(this.#checkedVersion, version))
+    this.#checkedVersion = version
+  }
+}
+
+function sameColumns(a: FlowDefinition, b: FlowDefinition): boolean {
+  const text = ({ selected, sequenceType }: FlowDefinition) => JSON.stringify([selected, sequenceType])
+  return text(a) === text(b)
+}

@@ -1,0 +1,46 @@
+/** The engine against the oracle: target and state after every batch of random histories, on the memory plane. */
+import { expect, test } from 'vitest'
+import { type CdcHistory, cdcHistory, prefixesOf } from '../../src/testing/cdc-histories.ts'
+import { seededRandom } from '../../src/testing/seeded-random.ts'
+import { expectTruth } from './engine-truth.ts'
+import { flowFor, memoryWorld, rowsOf } from './engine-world.ts'
+
+const seed = Number(process.env['CDC_SEED'] ?? 1)
+const runs = Number(process.env['CDC_RUNS'] ?? 40)
+
+async function follow(history: CdcHistory, type: 1 | 2, label: string): Promise<void> {
+  const world = memoryWorld()
+  const flow = world.flow(flowFor(history, type))
+  const prefixes = prefixesOf(history)
+  try {
+    for (const [index, batch] of history.batches.entries()) {
+      const after = index === 0 ? undefined : String(index - 1)
+      const done = await flow.apply(rowsOf(history, batch), { after, offset: String(index) })
+      expect(done.kind).toBe('committed')
+      const soFar = prefixes[index]
+      if (soFar !== undefined) await expectTruth(world, history, soFar, type, `${label}, batch ${index}`)
+    }
+  } finally {
+    world.drop()
+  }
+}
+
+test.each([
+  ['type 2', 2, {}],
+  ['type 1', 1, {}],
+  ['type 2, NULLs ignored', 2, { partialUpdates: 'ignoreNull' }],
+  ['type 1, NULLs ignored', 1, { partialUpdates: 'ignoreNull' }],
+  ['type 2, columns listed', 2, { partialUpdates: 'columnsToUpdate' }],
+  ['type 1, columns listed', 1, { partialUpdates: 'columnsToUpdate' }],
+  ['type 2, truncates', 2, { truncates: true }],
+  ['type 1, truncates', 1, { truncates: true }],
+] as const)(
+  '%s: target and state equal the oracle after every batch',
+  async (_, type, options) => {
+    for (let run = 0; run < runs; run++) {
+      const label = `seed ${seed + run}`
+      await follow(cdcHistory(seededRandom(seed + run), { ...options, keys: 30 }), type, label)
+    }
+  },
+  300_000,
+)
