@@ -4,6 +4,7 @@ import type { ObjectStore } from '../../src/ports/object-store.ts'
 import { commitPath } from '../../src/protocol/log-path.ts'
 import { Timestamp, toJs } from '../../src/protocol/js-values.ts'
 import type { EventBatch, EventSource, ReadEvents } from '../../src/relation/event-source.ts'
+import { partRows } from '../../src/table/change-relations.ts'
 import { type ChangeFeedSourceOptions, changeFeedSource } from '../../src/table/change-feed-source.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 import { type Bed, createOn, duckdbBed, memoryBed, openOn } from '../scenarios/race.ts'
@@ -175,6 +176,18 @@ describe('following', () => {
     expect(await reader.next()).toEqual({ done: true, value: undefined })
   })
 
+  test('a batch that is full -> does not wait', async () => {
+    const table = openOn(bed, await createOn(bed, spec))
+    const source = changeFeedSource(table, { startingVersion: 1, pollMs: 2 })
+    const stop = new AbortController()
+    const request = { ...once, follow: true, maxRows: 1, maxWaitMs: 3_600_000, signal: stop.signal }
+    for await (const batch of source.read(request)) {
+      expect(await rowsOf(batch)).toEqual(['+1@1'])
+      stop.abort()
+    }
+    expect(stop.signal.aborted).toBe(true)
+  })
+
   test('a column is added while it waits -> a batch of the old columns, then one of the new', async () => {
     const store = await createOn(bed, spec)
     const table = openOn(bed, store)
@@ -224,6 +237,16 @@ async function addColumn(store: ObjectStore, at: number): Promise<void> {
     { kind: 'metaData', metaData: { ...metadata.metaData, schemaString: JSON.stringify(schema) } },
   ])
 }
+
+test('a file that is read from a position on -> in the order of its rows, whatever a plane would do', async () => {
+  const bed = memoryBed()
+  const table = openOn(bed, await createOn(bed, { schema: { k: 'long' }, files: [[{ k: 1 }]] }))
+  const { shape, parts } = await table.changeFeed().initial(undefined, {})
+  expect(partRows(shape, parts, 3)).toMatchObject({
+    kind: 'sort',
+    by: [{ value: { name: '$position' }, descending: false }],
+  })
+})
 
 describe('bounds', () => {
   const bed = memoryBed()

@@ -139,13 +139,14 @@ describe.skipIf(root === undefined).each([
   ['delta-io/delta-rs', 'delta-rs', rust],
 ] as const)('change feeds of %s', (repo, folder, cases) => {
   test.each(cases.filter(({ to, where }) => to === undefined && where === undefined))(
-    '$table as a source, in batches of two, staged -> the same rows',
+    '$table as a source, in batches of two, staged -> the same rows but for pre-images',
     async ({ table, from }) => {
       const opened = await DeltaTable.open(join(root ?? '', folder, table))
       const direct: string[] = []
-      for await (const row of opened.changes({ from })) direct.push(line(row))
+      for await (const row of opened.changes({ from }))
+        if (row['_change_type'] !== 'update_preimage') direct.push(line(row))
       const staged: string[] = []
-      const source = changeFeedSource(opened, { startingVersion: from, preimages: true })
+      const source = changeFeedSource(opened, { startingVersion: from })
       const request = { after: undefined, follow: false, maxRows: 2, maxWaitMs: 0 }
       for await (const { rows } of source.read(request)) {
         if (rows.kind !== 'batches') throw new Error(`a ${rows.kind} batch`)
