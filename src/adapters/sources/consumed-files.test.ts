@@ -49,6 +49,11 @@ describe('from the text of many files', () => {
     expect(unread.length).toBeLessThan(2_500)
   })
 
+  test('an old file in the place of another -> it is unread, though there are as many as before', () => {
+    const late = file(999_999, 6)
+    expect(unreadAfter(read, [...read.filter((each) => each.modifiedMs !== 5), late])).toContain(late.path)
+  })
+
   test('the oldest files deleted -> at most the range of the cut is read again', () => {
     expect(unreadAfter(read, read.slice(5_000)).length).toBeLessThan(1_500)
   })

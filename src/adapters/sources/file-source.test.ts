@@ -180,6 +180,13 @@ describe('files that are being written', () => {
     expect([...first.numbers, ...second.numbers]).toEqual([1, 2, 3])
   })
 
+  test('a malformed line behind one that had no end yet -> its own number', async () => {
+    await writeFile(join(folder, 'a.json'), `${lines(1)}{"n":2}`)
+    const first = await next(undefined)
+    await appendFile(join(folder, 'a.json'), '\n{"n":\n')
+    await expect(next(first.after)).rejects.toMatchObject({ code: 'SOURCE_FAILED', details: { line: 3 } })
+  })
+
   test('half an object in a file that nobody writes any more -> SOURCE_FAILED with the line', async () => {
     await put('a.json', `${lines(1)}{"n":`)
     await expect(next(undefined)).rejects.toMatchObject({ code: 'SOURCE_FAILED', details: { line: 2 } })
