@@ -76,7 +76,9 @@ describe.each(kinds)('%s', (_name, options) => {
       const winners = truth.keys.flatMap((key) => key.events.filter((winner) => !winner.truncates))
       const again = oracle(winners, schema, { truncates })
       expect(again.conflicts).toBe(0)
-      expect(textOf(again)).toBe(textOf({ keys: truth.keys.map((key) => ({ ...key, conflicts: 0 })), conflicts: 0 }))
+      // A key all of whose events a truncate took is not heard of again.
+      const known = truth.keys.filter(({ events }) => events.some((winner) => !winner.truncates))
+      expect(textOf(again)).toBe(textOf({ keys: known.map((key) => ({ ...key, conflicts: 0 })), conflicts: 0 }))
     })
   })
 
