@@ -36,6 +36,7 @@ export function parseBound(json: Json, type: DataType, side: Side): Datum | unde
     case 'long':
       return parseLong(json)
     case 'float':
+      return parseFloat32(json)
     case 'double':
       return parseDouble(json)
     case 'boolean':
@@ -61,6 +62,12 @@ function parseDouble(json: Json): number | undefined {
   if (typeof json === 'number') return json
   if (typeof json === 'bigint') return Number(json)
   return json instanceof JsonNumber ? Number(json.text) : undefined
+}
+
+/** Writers print the shortest text of the float, which as a double may lie beyond it: -0.1 is greater than the float it names. */
+function parseFloat32(json: Json): number | undefined {
+  const value = parseDouble(json)
+  return value === undefined ? undefined : Math.fround(value)
 }
 
 function parseInstant(text: string, side: Side): bigint | undefined {

@@ -144,10 +144,5 @@ export async function emissionRelation(
 
 /** The files of these numbers, whichever state they come from; the rows wanted are named by position, so no vector is needed. */
 async function namedFiles(state: TransactionState, ids: ReadonlySet<number>): Promise<ScanFile[]> {
-  const files: ScanFile[] = []
-  for (const id of ids) {
-    const own = state.ownFile(id)
-    files.push(own === undefined ? state.rawFile(id) : { ...state.scanOwnFile(own), deleted: undefined })
-  }
-  return files
+  return [...ids].map((id) => state.wholeFile(id))
 }

@@ -67,7 +67,8 @@ function bound(text: string | undefined, type: DataType): Datum | undefined {
       return /^-?\d+$/.test(text) ? BigInt(text) : undefined
     case 'float':
     case 'double': {
-      const value = Number(text)
+      // The text is the shortest one of a float, which as a double may lie beyond it.
+      const value = type.kind === 'float' ? Math.fround(Number(text)) : Number(text)
       return Number.isFinite(value) ? value : undefined
     }
     case 'date':

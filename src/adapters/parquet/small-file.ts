@@ -31,9 +31,11 @@ export function writeSmallFile(request: WriteRequest, writeId: string): WrittenF
   const stored = rows.map((row) => places.map((place) => row[place] ?? null))
   const bytes = parquetWriteBuffer({
     schema: [{ name: 'schema', num_children: elements.length }, ...elements],
-    columnData: request.columns.map(({ physicalName }, place) => ({
+    columnData: request.columns.map(({ physicalName, type }, place) => ({
       name: physicalName,
       data: stored.map((row) => row[place]),
+      // A dictionary takes -0 and 0 for one value.
+      ...(type.kind === 'float' || type.kind === 'double' ? { encoding: 'PLAIN' as const } : {}),
     })),
     createdBy: 'braidlake',
   })
