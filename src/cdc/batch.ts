@@ -48,7 +48,7 @@ export interface Batch {
   readonly truncates: readonly Datum[]
   /** The pin's offset that the batch follows, and the one after it. */
   readonly after: string | undefined
-  readonly offset: string
+  readonly offset: string | undefined
 }
 
 export type BatchOutcome =

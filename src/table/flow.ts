@@ -9,7 +9,8 @@ import { openFlowTables } from '../cdc/flow-tables.ts'
 import { requireFlowCommits, requireUntouched } from '../cdc/foreign-changes.ts'
 import type { FlowOptions } from '../cdc/options.ts'
 import { type Pin, pinsOf } from '../cdc/pins.ts'
-import { prepareBatch } from '../cdc/prepare.ts'
+import { type FlowWarning, FlowWarnings } from '../cdc/flow-warnings.ts'
+import { type Prepared, prepareBatch } from '../cdc/prepare.ts'
 import { WorkingColumns } from '../cdc/working-rows.ts'
 import type { StatementSetting } from '../commands/binding.ts'
 import { type SourceRows, stagedSource } from '../commands/source.ts'
@@ -41,7 +42,8 @@ export interface FlowRunOptions {
 
 export interface BatchReport {
   readonly version: number
-  readonly offset: string
+  /** Undefined: rows were applied that have no place in a source, and none was read yet. */
+  readonly offset: string | undefined
   readonly events: number
   readonly badRows: number
   readonly milliseconds: number
@@ -50,6 +52,8 @@ export interface BatchReport {
   readonly puts: number
   readonly starts: number
   readonly keysAgain: number
+  /** Each is given once by a handle. */
+  readonly warnings: readonly FlowWarning[]
 }
 
 export interface FlowRunReport {
@@ -67,6 +71,7 @@ export class Flow {
   readonly #setting: FlowSetting
   #columns: WorkingColumns | undefined
   #checkedVersion = -1
+  readonly #warnings = new FlowWarnings()
 
   constructor(setting: FlowSetting) {
     this.#setting = setting
@@ -130,7 +135,11 @@ export class Flow {
    */
   async apply(
     rows: EventRows,
-    at: { readonly after: string | undefined; readonly offset: string; readonly signal?: AbortSignal | undefined },
+    at: {
+      readonly after: string | undefined
+      readonly offset: string | undefined
+      readonly signal?: AbortSignal | undefined
+    },
   ): Promise<
     { readonly kind: 'committed'; readonly report: BatchReport } | Extract<BatchOutcome, { kind: 'superseded' }>
   > {
@@ -159,11 +168,29 @@ export class Flow {
         puts,
         starts,
         keysAgain,
+        warnings: this.#warn(columns, prepared, counts.late, started),
       }
       return { kind: 'committed', report }
     } finally {
       await source.release()
     }
+  }
+
+  #warn(
+    columns: WorkingColumns,
+    { bounds, goodRows }: Prepared,
+    late: number,
+    takenMs: number,
+  ): readonly FlowWarning[] {
+    const { options, tables } = this.#setting
+    const sequenceBy = typeof options.sequenceBy === 'string' ? [options.sequenceBy] : options.sequenceBy
+    const { leastSequence } = bounds
+    const batch = { events: goodRows, late, leastSequence, takenMs }
+    const warnings = this.#warnings.after(columns.definition, sequenceBy, batch)
+    for (const { kind, message } of warnings) {
+      tables.target.telemetry.log('warn', `flow ${this.name}: ${message}`, { flow: this.name, warning: kind })
+    }
+    return warnings
   }
 
   async #stage(rows: EventRows, options: RunOptions): Promise<SourceRows> {
