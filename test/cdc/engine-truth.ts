@@ -33,7 +33,7 @@ async function expectState(world: World, history: CdcHistory, keys: readonly Key
   expect(missing, `${label}: state that is missing`).toEqual([])
 }
 
-function eventText(history: CdcHistory, key: readonly Datum[], sequence: Datum, isDelete: boolean): string {
+export function eventText(history: CdcHistory, key: readonly Datum[], sequence: Datum, isDelete: boolean): string {
   const { keyTypes, sequenceType } = history.schema
   return JSON.stringify([
     keyTypes.map((type, place) => datumKey(key[place] ?? null, type)),
@@ -42,13 +42,13 @@ function eventText(history: CdcHistory, key: readonly Datum[], sequence: Datum, 
   ])
 }
 
-function stateText(history: CdcHistory, names: readonly string[], row: readonly Datum[]): string {
+export function stateText(history: CdcHistory, names: readonly string[], row: readonly Datum[]): string {
   const value = (name: string) => row[names.indexOf(name)] ?? null
   const key = history.keyFields.map(({ name }) => value(name))
   return eventText(history, key, value('__sequence'), value('__is_delete') === true)
 }
 
-function expectedRows(history: CdcHistory, truth: KeyTruth, type: 1 | 2): string[] {
+export function expectedRows(history: CdcHistory, truth: KeyTruth, type: 1 | 2): string[] {
   const { schema } = history
   const keys = schema.keyTypes.map((keyType, place) => datumKey(truth.key[place] ?? null, keyType))
   const payload = (values: readonly Datum[]) =>
@@ -63,7 +63,7 @@ function expectedRows(history: CdcHistory, truth: KeyTruth, type: 1 | 2): string
   )
 }
 
-function rowText(history: CdcHistory, names: readonly string[], type: 1 | 2): (row: readonly Datum[]) => string {
+export function rowText(history: CdcHistory, names: readonly string[], type: 1 | 2): (row: readonly Datum[]) => string {
   const { schema } = history
   const place = (name: string) => names.indexOf(name)
   const sequence = (value: Datum) => (value === null ? null : datumKey(value, schema.sequenceType))

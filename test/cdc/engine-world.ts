@@ -11,6 +11,7 @@ import { systemEnvironment } from '../../src/adapters/system-environment.ts'
 import type { CdcEvent } from '../../src/cdc/event.ts'
 import type { FlowOptions } from '../../src/cdc/options.ts'
 import { pinsOf, isLive } from '../../src/cdc/pins.ts'
+import type { Snapshot } from '../../src/log/snapshot.ts'
 import type { ObjectStore } from '../../src/ports/object-store.ts'
 import { silentTelemetry } from '../../src/ports/telemetry.ts'
 import type { Datum } from '../../src/protocol/datum.ts'
@@ -185,11 +186,12 @@ function writtenNames(event: CdcEvent, payloadFields: readonly StructField[]): D
   return payloadFields.filter((_, place) => event.authored?.[place] !== false).map(({ name }) => name)
 }
 
-/** Rows of a table by column name. */
+/** Rows of a table by column name; of the newest version, or of another. */
 export async function tableRows(
   parts: TableParts,
+  at?: Snapshot,
 ): Promise<{ readonly names: readonly string[]; readonly rows: Datum[][] }> {
-  const snapshot = await parts.log.refresh()
+  const snapshot = at ?? (await parts.log.refresh())
   const state = new TransactionState(parts, snapshot)
   const plane = await parts.plane()
   const relation = {
