@@ -75,20 +75,28 @@ async function createBoth(
 ): Promise<void> {
   const { environment } = tables.target
   // A crash may have left a state without a target; it names the id that its target was to have.
-  const left = (await tables.state.log.exists()) ? await tables.state.log.refresh() : undefined
-  if (left !== undefined && left.files.count > 0) {
+  if (!(await tables.state.log.exists())) {
+    const configuration = { 'delta.enableDeletionVectors': 'true', [pairProperty]: environment.uuid() }
+    await createTable(
+      tables.state,
+      environment.uuid(),
+      stateColumnsOf(definition),
+      [stateColumn.flow],
+      configuration,
+      [],
+    )
+  }
+  // Read back, for another process may have created it first: its ids count.
+  const { metadata, files } = await tables.state.log.refresh()
+  if (await tables.target.log.exists()) return
+  const targetId = metadata.configuration[pairProperty]
+  if (files.count > 0 || targetId === undefined) {
     throw failure('AUTOCDC_INVALID_STATE', `${tables.state.log.store.root} holds the state of a target that is gone`, {
       details: { reason: 'STATE_WITHOUT_TARGET', path: tables.state.log.store.root },
       advice: 'Restore the target, or delete the state with it.',
     })
   }
-  const targetId = left?.metadata.configuration[pairProperty] ?? environment.uuid()
-  const stateId = left?.metadata.id ?? environment.uuid()
-  if (left === undefined) {
-    const configuration = { 'delta.enableDeletionVectors': 'true', [pairProperty]: targetId }
-    await createTable(tables.state, stateId, stateColumnsOf(definition), [stateColumn.flow], configuration, [])
-  }
-  const pin = printPin(firstPin(definition, stateId, statePath))
+  const pin = printPin(firstPin(definition, metadata.id, statePath))
   const configuration = { 'delta.enableDeletionVectors': 'true', ...properties }
   await createTable(tables.target, targetId, targetColumnsOf(definition), [], configuration, [
     { kind: 'domainMetadata', domainMetadata: pin },
