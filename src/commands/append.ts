@@ -3,8 +3,10 @@ import { failure } from '../base/errors.ts'
 import type { Json } from '../base/json.ts'
 import { coerceTo } from '../expr/coerce.ts'
 import { nearest } from '../expr/scope.ts'
+import type { Expr } from '../expr/tree.ts'
 import { col, lit } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
+import type { Relation } from '../relation/tree.ts'
 import type { Statement, StatementPlan } from '../transaction/plan.ts'
 import { sourcePrefix } from './binding.ts'
 import type { SourceRows } from './source.ts'
@@ -24,6 +26,18 @@ export function appendStatement(input: AppendInput): Statement {
 }
 
 function planAppend(snapshot: Snapshot, source: SourceRows): StatementPlan {
+  return outputPlan(source.relation, byName(snapshot, source), undefined)
+}
+
+/**
+ * Rows that come as a whole, none because of a single row of the target.
+ * @param asked where they answer a question to the whole table; undefined: they do not hang on it
+ */
+export function outputPlan(
+  rows: Relation,
+  columns: readonly { readonly name: string; readonly value: Expr }[],
+  asked: Pick<StatementPlan, 'find' | 'answersHold'> | undefined,
+): StatementPlan {
   return {
     form: {
       kind: 'append',
@@ -31,23 +45,23 @@ function planAppend(snapshot: Snapshot, source: SourceRows): StatementPlan {
       sourceRows: 0,
       insertsUnmatched: false,
       allowsSeveralMatches: false,
-      readsTarget: false,
+      readsTarget: asked !== undefined,
     },
     clauseMetrics: [],
     mayFind: () => false,
     coversWhole: () => false,
-    find: () => source.relation,
+    find: asked?.find ?? (() => rows),
     inserts: { kind: 'none' },
     emit: (emissions) => emissions,
     emittedKeys: undefined,
-    output: { kind: 'project', input: source.relation, columns: byName(snapshot, source) },
-    answersHold: undefined,
+    output: { kind: 'project', input: rows, columns },
+    answersHold: asked?.answersHold,
     describeMatch: async () => ({}),
   }
 }
 
 /** Table columns from the source's by name, case aside; a column the source lacks is NULL, one the table lacks is an error. */
-function byName(snapshot: Snapshot, source: SourceRows): { name: string; value: ReturnType<typeof col> }[] {
+function byName(snapshot: Snapshot, source: SourceRows): { name: string; value: Expr }[] {
   const given = new Map(source.columns.map((column) => [column.name.slice(sourcePrefix.length).toLowerCase(), column]))
   for (const { name } of source.columns) {
     const bare = name.slice(sourcePrefix.length)

@@ -11,6 +11,7 @@ import type { Expr } from '../expr/tree.ts'
 import { col, lit } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import { type PlanningView, type Statement, type StatementPlan, emission } from '../transaction/plan.ts'
+import { outputPlan } from './append.ts'
 import { type StatementSetting, parseSelectOnce, targetScope } from './binding.ts'
 import { mayHold } from '../transaction/file-facts.ts'
 import { collectRows } from './collect-rows.ts'
@@ -19,7 +20,7 @@ import { foundColumnsOf, intLiteral, locatedScan, usedBy, withTargetRows } from 
 import type { Datum } from '../protocol/datum.ts'
 import { datumKey } from '../protocol/datum-order.ts'
 import type { StagedRows } from '../relation/data-plane.ts'
-import type { Relation, RelationColumn } from '../relation/tree.ts'
+import type { Relation, RelationColumn, ScanFile } from '../relation/tree.ts'
 
 export function insertSelectStatement(sql: string, setting: StatementSetting): Statement {
   return {
@@ -140,26 +141,8 @@ function wholeAnswer(
   answersHold: StatementPlan['answersHold'],
 ): StatementPlan {
   const items = columns.map(({ name, type }) => ({ name, value: col(name, type) }))
-  return {
-    form: {
-      kind: 'append',
-      clauses: [],
-      sourceRows: 0,
-      insertsUnmatched: false,
-      allowsSeveralMatches: false,
-      readsTarget: true,
-    },
-    clauseMetrics: [],
-    mayFind: () => false,
-    coversWhole: () => false,
-    find: (files) => locatedScan(snapshot, files, new Set()),
-    inserts: { kind: 'none' },
-    emit: (emissions) => emissions,
-    emittedKeys: undefined,
-    output: { kind: 'project', input: rows, columns: fitColumns(snapshot, items) },
-    answersHold,
-    describeMatch: async () => ({}),
-  }
+  const find = (files: readonly ScanFile[]): Relation => locatedScan(snapshot, files, new Set())
+  return outputPlan(rows, fitColumns(snapshot, items), { find, answersHold })
 }
 
 /** By position, as SQL's INSERT: each table column gets the item at its place. */

@@ -1,7 +1,8 @@
 /** Dates and timestamps; all clocks are UTC. */
 import type { Datum } from '../protocol/datum.ts'
 import type { CallSite, Strict } from './call-site.ts'
-import { civilOf, daysOf, microsPerDay, microsPerSecond, splitMicros } from './text-values.ts'
+import { civilOf, daysOf } from '../protocol/civil-date.ts'
+import { microsPerDay, microsPerSecond, splitMicros } from './text-values.ts'
 import { integralBounds } from './type-rules.ts'
 
 export function evaluateDate(site: CallSite): Strict | undefined {

@@ -5,6 +5,7 @@
  * Days and years are converted by counting eras of 400 years, 146097 days each, in years that start in March, so that the leap day comes
  * last.
  */
+import { civilOf, daysOf } from './civil-date.ts'
 import { Decimal } from './datum.ts'
 
 const microsPerDay = 86_400_000_000n
@@ -22,17 +23,7 @@ export function parseDate(text: string): number | undefined {
 
 /** `yyyy-MM-dd`; years beyond 9999 have a sign and more digits. */
 export function formatDate(days: number): string {
-  const shifted = days + 719_468
-  const era = Math.floor(shifted / 146_097)
-  const dayOfEra = shifted - era * 146_097
-  const yearOfEra = Math.floor(
-    (dayOfEra - Math.floor(dayOfEra / 1460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365,
-  )
-  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100))
-  const monthFromMarch = Math.floor((5 * dayOfYear + 2) / 153)
-  const day = dayOfYear - Math.floor((153 * monthFromMarch + 2) / 5) + 1
-  const month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-  const year = era * 400 + yearOfEra + (month <= 2 ? 1 : 0)
+  const { year, month, day } = civilOf(days)
   return `${yearText(year)}-${twoDigits(month)}-${twoDigits(day)}`
 }
 
@@ -42,21 +33,6 @@ function yearText(year: number): string {
 }
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0')
-
-function daysOf(year: number, month: number, day: number): number | undefined {
-  if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return undefined
-  const marchYear = month <= 2 ? year - 1 : year
-  const era = Math.floor(marchYear / 400)
-  const yearOfEra = marchYear - era * 400
-  const dayOfYear = Math.floor((153 * (month > 2 ? month - 3 : month + 9) + 2) / 5) + day - 1
-  const dayOfEra = yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear
-  return era * 146_097 + dayOfEra - 719_468
-}
-
-function daysInMonth(year: number, month: number): number {
-  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
-  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
-}
 
 const timestampPattern =
   /^([+-]?\d{4,6}-\d{1,2}-\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?\s*(Z|UTC|[+-]\d{1,2}(?::?\d{2}(?::?\d{2})?)?)?$/

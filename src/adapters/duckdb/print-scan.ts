@@ -12,7 +12,8 @@ import { must } from '../../base/assert.ts'
 import type { Datum } from '../../protocol/datum.ts'
 import { parsePartitionValue } from '../../protocol/partition-values.ts'
 import type { DataType, StructField } from '../../protocol/types.ts'
-import type { Relation, RelationColumn, ScanColumn, ScanFile } from '../../relation/tree.ts'
+import { relationColumns } from '../../relation/columns.ts'
+import type { Relation, ScanColumn, ScanFile } from '../../relation/tree.ts'
 import { printLiteral } from './print-literal.ts'
 import { printNoRows } from './print-rows.ts'
 import { quoteName, quoteText } from './quote.ts'
@@ -26,22 +27,11 @@ export type DeletedRowsSource = (keys: readonly ScanFile[], scan: Scan) => strin
 /** Fewer rows than any file could hold say nothing; this many bytes a row stand in where the log has no count. */
 const guessedRowBytes = 64
 
-export function scanColumns(scan: Scan): readonly RelationColumn[] {
-  const columns: RelationColumn[] = scan.columns.map(({ name, type }) => ({ name, type }))
-  if (scan.locator) {
-    columns.push(
-      { name: scan.locator.file, type: { kind: 'integer' } },
-      { name: scan.locator.position, type: { kind: 'double' } },
-    )
-  }
-  return columns
-}
-
 /** A row's key within the scan: which file, and where in it. */
 export const rowKey = '((file_index::BIGINT << 40) | file_row_number)'
 
 export function printScan(scan: Scan, deletedRows: DeletedRowsSource): string {
-  if (scan.files.length === 0) return printNoRows(scanColumns(scan))
+  if (scan.files.length === 0) return printNoRows(relationColumns(scan))
   const stored = storedColumns(scan)
   const outputs = scan.columns.map(
     (column) => `${printColumn(scan, column, stored.indexOf(column))} AS ${quoteName(column.name)}`,

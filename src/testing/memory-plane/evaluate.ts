@@ -1,63 +1,23 @@
 /** The relational tree over arrays: each node to a whole table, rows in a stated order everywhere, so that runs can be compared. */
-import { assert, unreachable } from '../../base/assert.ts'
-import type { Relation, RelationColumn } from '../../relation/tree.ts'
+import { unreachable } from '../../base/assert.ts'
+import { relationColumns } from '../../relation/columns.ts'
+import type { Relation } from '../../relation/tree.ts'
 import { aggregateTable } from './aggregate.ts'
 import { joinTables } from './join.ts'
-import { scanColumns, scanFiles } from './read-file.ts'
+import { scanFiles } from './read-file.ts'
 import { readStaged } from './staged-rows.ts'
 import { sortedRows } from './sort.ts'
 import type { Table } from './table.ts'
 import { fromColumns, rowFunction } from './table.ts'
 import { windowTable } from './window.ts'
 
-export function columnsOf(relation: Relation): readonly RelationColumn[] {
-  switch (relation.kind) {
-    case 'scan':
-      return scanColumns(relation)
-    case 'staged': {
-      const columns: RelationColumn[] = relation.columns.map(({ name, type }) => ({ name, type }))
-      if (relation.rowNumber !== undefined) columns.push({ name: relation.rowNumber, type: { kind: 'integer' } })
-      return columns
-    }
-    case 'rows':
-      return relation.columns
-    case 'filter':
-    case 'sort':
-    case 'limit':
-      return columnsOf(relation.input)
-    case 'project':
-      return relation.columns.map(({ name, value }) => ({ name, type: value.type }))
-    case 'join': {
-      const left = columnsOf(relation.left)
-      return relation.join === 'inner' || relation.join === 'left' ? [...left, ...columnsOf(relation.right)] : left
-    }
-    case 'aggregate':
-      return [
-        ...relation.groupBy.map(({ name, value }) => ({ name, type: value.type })),
-        ...relation.aggregates.map(({ name, type }) => ({ name, type })),
-      ]
-    case 'window':
-      return [...columnsOf(relation.input), ...relation.columns.map(({ name, call }) => ({ name, type: call.type }))]
-    case 'union':
-      return firstColumns(relation.inputs)
-    default:
-      return unreachable(relation)
-  }
-}
-
-function firstColumns(inputs: readonly Relation[]): readonly RelationColumn[] {
-  const [first] = inputs
-  assert(first !== undefined, 'a union has at least one input')
-  return columnsOf(first)
-}
-
 export function evaluate(relation: Relation): Table {
   switch (relation.kind) {
     case 'scan':
-      return scanFiles(relation, scanColumns(relation))
+      return scanFiles(relation)
     case 'staged':
       return {
-        columns: columnsOf(relation),
+        columns: relationColumns(relation),
         rows: readStaged(relation.rows, relation.columns, relation.rowNumber !== undefined),
       }
     case 'rows':
@@ -70,14 +30,14 @@ export function evaluate(relation: Relation): Table {
     case 'project': {
       const input = evaluate(relation.input)
       const values = relation.columns.map((column) => rowFunction(column.value, input.columns))
-      return { columns: columnsOf(relation), rows: input.rows.map((row) => values.map((value) => value(row))) }
+      return { columns: relationColumns(relation), rows: input.rows.map((row) => values.map((value) => value(row))) }
     }
     case 'join':
       return joinTables(relation.join, evaluate(relation.left), evaluate(relation.right), relation.on)
     case 'aggregate':
-      return aggregateTable(evaluate(relation.input), relation.groupBy, relation.aggregates, columnsOf(relation))
+      return aggregateTable(evaluate(relation.input), relation.groupBy, relation.aggregates, relationColumns(relation))
     case 'union': {
-      const columns = firstColumns(relation.inputs)
+      const columns = relationColumns(relation)
       return { columns, rows: relation.inputs.flatMap((input) => evaluate(input).rows) }
     }
     case 'sort': {
@@ -89,7 +49,7 @@ export function evaluate(relation: Relation): Table {
       return { columns: input.columns, rows: input.rows.slice(0, relation.rows) }
     }
     case 'window':
-      return windowTable(evaluate(relation.input), relation, columnsOf(relation))
+      return windowTable(evaluate(relation.input), relation, relationColumns(relation))
     default:
       return unreachable(relation)
   }

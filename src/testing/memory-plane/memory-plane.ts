@@ -13,9 +13,10 @@ import type {
   WriteRequest,
   WrittenFile,
 } from '../../relation/data-plane.ts'
+import { relationColumns } from '../../relation/columns.ts'
 import type { Relation } from '../../relation/tree.ts'
 import { dataFile } from './data-files.ts'
-import { columnsOf, evaluate } from './evaluate.ts'
+import { evaluate } from './evaluate.ts'
 import { convertRows } from './read-file.ts'
 import { MemoryStagedRows } from './staged-rows.ts'
 import type { Row, Table } from './table.ts'
@@ -46,7 +47,7 @@ class MemoryPlane implements DataPlane {
   }
 
   columnsOf(relation: Relation): Table['columns'] {
-    return columnsOf(relation)
+    return relationColumns(relation)
   }
 
   async stage(source: OutsideSource, options?: RunOptions): Promise<StagedRows> {

@@ -9,28 +9,15 @@ import { fieldId, physicalFieldName } from '../../protocol/column-mapping.ts'
 import { parsePartitionValue } from '../../protocol/partition-values.ts'
 import { isWidening } from '../../protocol/type-widening.ts'
 import type { DataType, StructField, StructType } from '../../protocol/types.ts'
-import type { RelationColumn, ScanColumn, ScanFile } from '../../relation/tree.ts'
+import { relationColumns } from '../../relation/columns.ts'
+import type { Relation, RelationColumn, ScanColumn, ScanFile } from '../../relation/tree.ts'
 import type { DataFile, FileColumn } from './data-files.ts'
 import { dataFile } from './data-files.ts'
 import type { Row, Table } from './table.ts'
 
-type Scan = {
-  readonly files: readonly ScanFile[]
-  readonly columns: readonly ScanColumn[]
-  readonly locator: { readonly file: string; readonly position: string } | undefined
-  readonly deletions: 'drop' | 'keep'
-}
+type Scan = Extract<Relation, { kind: 'scan' }>
 
-export function scanColumns(scan: Scan): readonly RelationColumn[] {
-  const columns: RelationColumn[] = scan.columns.map(({ name, type }) => ({ name, type }))
-  if (scan.locator !== undefined) {
-    columns.push({ name: scan.locator.file, type: { kind: 'integer' } })
-    columns.push({ name: scan.locator.position, type: { kind: 'double' } })
-  }
-  return columns
-}
-
-export function scanFiles(scan: Scan, columns: readonly RelationColumn[]): Table {
+export function scanFiles(scan: Scan): Table {
   const rows: Row[] = []
   for (const file of scan.files) {
     const data = dataFile(file.location)
@@ -47,7 +34,7 @@ export function scanFiles(scan: Scan, columns: readonly RelationColumn[]): Table
       rows.push(row)
     }
   }
-  return { columns, rows }
+  return { columns: relationColumns(scan), rows }
 }
 
 /** Where columns are found by field id, each would be absent from a file that has none, and so NULL. */
