@@ -124,7 +124,7 @@ describe('rows', () => {
     })
     expect(row?.['__columns']).toHaveLength(30)
     expect(row?.['__commit_ts']).toBeInstanceOf(Timestamp)
-    expect(Math.abs(Number((row?.['__commit_ts'] as Timestamp).micros / 1000n) - Date.now())).toBeLessThan(60_000)
+    expect(Math.abs(microsOf(row?.['__commit_ts']) / 1000 - Date.now())).toBeLessThan(60_000)
   })
 
   test('insert, update, key change, delete, truncate -> events in order, each with its place', async () => {
@@ -309,7 +309,7 @@ describe('offsets', () => {
     expect(column(await readRows(source), 'id')).toEqual(Array.from({ length: extra - 1000 }, (_, n) => 1000 + n))
     // The log's end may lie in a gap that no record fills.
     await client.query('SELECT pg_switch_wal()')
-    expect(column(await readRows(open(name)), 'id')).toHaveLength(extra - 1001)
+    expect(column(await readRows(open(name)), 'id')).toHaveLength(extra - 1000)
   })
 
   test.each([
@@ -421,3 +421,5 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
+
+const microsOf = (value: unknown) => (value instanceof Timestamp ? Number(value.micros) : 0)

@@ -131,7 +131,8 @@ export class KafkaClient {
   }
 
   async close(): Promise<void> {
-    await Promise.allSettled([this.#consumer.close(true), this.#admin.close()])
+    await this.#consumer.close()
+    await this.#admin.close()
   }
 }
 
