@@ -41,6 +41,9 @@ export interface PinnedDefinition {
   readonly tracked: readonly string[]
   readonly metadataColumn: string
   readonly intervalColumns: readonly [string, string] | undefined
+  /** Bitemporal targets alone: type and columns of the system sequence. */
+  readonly systemType?: string | undefined
+  readonly systemColumns?: readonly [string, string] | undefined
 }
 
 export function domainOf(flow: string): string {
