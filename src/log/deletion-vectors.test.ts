@@ -42,7 +42,8 @@ test.each([
 })
 
 test('more rows than the cache holds -> the least recently used goes', () => {
-  const cache = deletionVectorCache(5)
+  // Room for two vectors of two rows, with what an entry itself takes.
+  const cache = deletionVectorCache(2 * (2 + 64))
   const [a, b, c] = [rowPositions([1, 2]), rowPositions([3, 4]), rowPositions([5, 6])]
   cache.set('a', a)
   cache.set('b', b)

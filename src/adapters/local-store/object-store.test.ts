@@ -131,6 +131,7 @@ function compiledStore(): string {
   const target = freshFolder()
   writeFileSync(join(target, 'package.json'), '{ "type": "module" }')
   const files = [
+    'base/cdc-errors',
     'base/errors',
     'adapters/local-store/local-errors',
     'adapters/local-store/durable-write',
