@@ -195,6 +195,9 @@ function factsFor(name: string, rows: readonly (readonly Datum[])[], place: numb
   }
 }
 
+/** Fewer in `npm run test:fast`. */
+const runs = Number(process.env['PROPERTY_RUNS'] ?? 20_000)
+
 test('no file with a row that is TRUE is ever skipped, whatever of its statistics is missing', () => {
   const seed = Number(process.env['SEED'] ?? 20_240_501)
   let skipped = 0
@@ -218,7 +221,7 @@ test('no file with a row that is TRUE is ever skipped, whatever of its statistic
         ).toEqual([])
       },
     ),
-    { seed, numRuns: 20_000 },
+    { seed, numRuns: runs },
   )
-  expect(skipped).toBeGreaterThan(2000)
+  expect(skipped).toBeGreaterThan(runs / 10)
 })
