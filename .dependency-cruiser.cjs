@@ -18,6 +18,7 @@ const packages = [
   ['node_modules/roaring-wasm', '^src/protocol/roaring\\.ts$'],
   ['node_modules/commander', '^src/cli/'],
   ['node_modules/log-update', '^src/cli/'],
+  ['node_modules/yaml', '^src/cli/'],
   ['node_modules/@platformatic/kafka', '^src/adapters/sources/kafka/'],
   ['node_modules/(pg|pg-logical-replication)/', '^src/adapters/sources/postgres/'],
 ].map(([path, only]) => ({

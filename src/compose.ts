@@ -1,18 +1,25 @@
 /** Composition root of the library: tables by path on the local disk, with DuckDB loaded at the first use of data. */
+import { basename, dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { localStore } from './adapters/local-store/local-store.ts'
 import { systemEnvironment } from './adapters/system-environment.ts'
 import type { CheckpointWriter } from './ports/checkpoint-writer.ts'
 import type { ObjectStore } from './ports/object-store.ts'
 import type { ParquetReader } from './ports/parquet-reader.ts'
 import type { Telemetry } from './ports/telemetry.ts'
+import type { BatchTables } from './cdc/batch.ts'
+import type { FlowOptions } from './cdc/options.ts'
 import type { DataPlane } from './relation/data-plane.ts'
+import type { EventSource } from './relation/event-source.ts'
+import { AutoCdc } from './table/auto-cdc.ts'
 import { type CreateOptions, createTable } from './table/create.ts'
 import { DeltaTable as Table } from './table/delta-table.ts'
+import type { FlowSetting } from './table/flow.ts'
 import { Lake } from './table/lake.ts'
 import type { ConflictOptions } from './table/options.ts'
 import { tableParts } from './table/parts.ts'
 import { failure } from './base/errors.ts'
-import type { CheckpointTiming, TableParts } from './transaction/context.ts'
+import { type CheckpointTiming, type TableParts, defaultSettings } from './transaction/context.ts'
 
 export interface OpenOptions extends ConflictOptions {
   /** Storage other than the local disk, already at the table's root. */
@@ -28,6 +35,10 @@ export interface OpenOptions extends ConflictOptions {
 }
 
 export type DeltaTable = Table
+
+export { type DebeziumOptions, debezium, debeziumColumns } from './adapters/sources/debezium.ts'
+export { type FileSourceOptions, fileSource } from './adapters/sources/file-source.ts'
+export { type IterableSourceOptions, iterableSource } from './adapters/sources/iterable-source.ts'
 
 let processPlane: Promise<DataPlane> | undefined
 
@@ -102,6 +113,73 @@ export const DeltaTable = {
   },
 }
 
+/** The open options that a flow's tables take. */
+type FlowTableOptions = Pick<OpenOptions, 'store' | 'plane' | 'telemetry' | 'checkpoints'> & {
+  /** Storage of the state table, already at its root; wanted where `store` is given. Default: `<target>__cdc_state` beside the target. */
+  readonly stateStore?: ObjectStore | undefined
+}
+
+export interface AutoCdcOptions extends FlowOptions, FlowTableOptions {
+  /** Folder of the target. The first batch creates it, and its state in `<target>__cdc_state` beside it. */
+  readonly target: string
+  /** Where events come from. Default: none, and rows are handed to `apply`. */
+  readonly source?: EventSource | undefined
+  /** Table properties of a target that is created, such as `delta.enableChangeDataFeed`. Default: deletion vectors on. */
+  readonly properties?: Readonly<Record<string, string>> | undefined
+}
+
+/**
+ * A flow of AUTO CDC: it keeps a current copy (type 1) or a history (type 2) of what a source tells of changes, right whatever the order
+ * in which they come and however often. Opening it reads and writes nothing.
+ *
+ * @throws AUTOCDC_INVALID_DEFINITION where storage for one of the two tables is missing
+ */
+export function autoCdc(options: AutoCdcOptions): AutoCdc {
+  const { target, source, properties = {}, ...flow } = options
+  const tables = flowTables(target, options)
+  const setting: FlowSetting = {
+    tables,
+    statePath: `../${stateName(target)}`,
+    options: flow,
+    properties,
+    setting: {
+      plane: tables.target.plane,
+      tableName: basename(folderOf(target)),
+      params: {},
+      get nowMicros() {
+        return BigInt(tables.target.environment.nowMs()) * 1000n
+      },
+      mergeKeyInSetThreshold: defaultSettings.mergeKeyInSetThreshold,
+      signal: undefined,
+      telemetry: tables.target.telemetry,
+      parsed: new Map(),
+    },
+  }
+  return new AutoCdc(setting, source)
+}
+
+const folderOf = (path: string): string => resolve(path.startsWith('file:') ? fileURLToPath(path) : path)
+
+const stateName = (target: string): string => `${basename(folderOf(target))}__cdc_state`
+
+function flowTables(target: string, options: FlowTableOptions): BatchTables {
+  const { store, stateStore } = options
+  if ((store === undefined) !== (stateStore === undefined)) {
+    throw failure(
+      'AUTOCDC_INVALID_DEFINITION',
+      'target and state are two tables: give store and stateStore, or neither',
+      {
+        details: { option: store === undefined ? 'store' : 'stateStore' },
+      },
+    )
+  }
+  const path = folderOf(target)
+  return {
+    target: partsFor(path, options),
+    state: partsFor(join(dirname(path), stateName(target)), { ...options, store: stateStore }),
+  }
+}
+
 /** Opens tables by name with a data plane of their own, for SQL across them. */
 export async function openLake(
   options: OpenOptions & { readonly tables: Readonly<Record<string, string>> },
@@ -110,5 +188,10 @@ export async function openLake(
   const tables = new Map<string, Table>()
   for (const [name, path] of Object.entries(options.tables))
     tables.set(name, await DeltaTable.open(path, { ...options, plane }))
-  return new Lake(tables, plane)
+  const { telemetry, checkpoints } = options
+  const shared = { plane, telemetry, checkpoints }
+  return new Lake(tables, plane, {
+    autoCdc: (flow, source) => autoCdc({ ...shared, ...flow, source }),
+    tableAt: (path) => new Table(partsFor(path, shared), options),
+  })
 }

@@ -1,6 +1,34 @@
 /** The public face of the package. */
-export { DeltaTable, type OpenOptions, openLake } from './compose.ts'
-export { Lake } from './table/lake.ts'
+export {
+  type AutoCdcOptions,
+  type DebeziumOptions,
+  DeltaTable,
+  type FileSourceOptions,
+  type IterableSourceOptions,
+  type OpenOptions,
+  autoCdc,
+  debezium,
+  debeziumColumns,
+  fileSource,
+  iterableSource,
+  openLake,
+} from './compose.ts'
+export {
+  type Applied,
+  type AppliedRows,
+  type ApplyOptions,
+  AutoCdc,
+  type AutoCdcBatch,
+  type AutoCdcRun,
+  type AutoCdcRunOptions,
+} from './table/auto-cdc.ts'
+export type { KeyEvent, KeyHistory, KeyRow, KeyValues } from './table/cdc-explain.ts'
+export type { CdcFlowStatus, CdcStatus, CdcTableSize } from './table/cdc-status.ts'
+export { type ChangeFeedSourceOptions, changeFeedSource } from './table/change-feed-source.ts'
+export type { ColumnSelection, FlowOptions } from './cdc/options.ts'
+export type { FlowWarning } from './cdc/flow-warnings.ts'
+export type { EventBatch, EventRows, EventSource, ReadEvents, SourceLag } from './relation/event-source.ts'
+export { Lake, type LakeFlowOptions } from './table/lake.ts'
 export type { ColumnDefinition, CreateOptions } from './table/create.ts'
 export type { OverwriteOptions, QueryOptions, RowsOptions, VersionOptions } from './table/delta-table.ts'
 export type { FileDetail, TableDetail } from './table/detail.ts'

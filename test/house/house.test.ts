@@ -123,6 +123,7 @@ describe('the package', () => {
       'hyparquet-writer',
       'log-update',
       'roaring-wasm',
+      'yaml',
     ])
   })
 

@@ -1,0 +1,211 @@
+/**
+ * Why a key's rows are as they are: its events in order, hidden ones included, what each did, and the rows that come of them. The events
+ * are taken from target and state (stored-key.ts) and folded by the oracle, so what the target shows is checked along the way.
+ */
+import { datumKey, datumsEqual } from '../protocol/datum-order.ts'
+import type { Datum } from '../protocol/datum.ts'
+import type { EventSchema } from './event.ts'
+import { type KeyTruth, type Type2Row, type Winner, oracle } from './oracle.ts'
+import { parseSequence, printSequence } from './sequence-text.ts'
+import type { StoredEvent, StoredKey, StoredRow } from './stored-key.ts'
+import { eventSchemaOf } from './stored-shape.ts'
+
+/** What an event is to the key's rows. */
+export type EventRole =
+  /** Its values are those of a row of the target. */
+  | 'visible'
+  /** A later upsert of the same run has the row's values; this one is kept for events that may come before that one. */
+  | 'hidden'
+  /** A delete that ends a row. */
+  | 'closing'
+  /** A delete that ends no row, kept for upserts before it that may come late. */
+  | 'tombstone'
+  /** A delete of every key. */
+  | 'truncate'
+
+export interface ExplainedEvent {
+  readonly sequence: Datum
+  readonly role: EventRole
+  /** By payload column, as the event wrote them; columns it did not write are absent. */
+  readonly wrote: ReadonlyMap<string, Datum>
+  readonly storedIn: readonly StoredEvent['storedIn'][]
+  /** Of the flow that put it into the state. */
+  readonly flow: string | undefined
+  readonly why: string
+}
+
+export interface ExplainedRow extends Type2Row {
+  readonly why: string
+}
+
+export interface KeyExplanation {
+  readonly key: readonly Datum[]
+  readonly version: number
+  readonly scdType: 1 | 2
+  /** By sequence, ascending. Type 1 has forgotten those before the last, but for what partial updates need. */
+  readonly events: readonly ExplainedEvent[]
+  /** Of the target, by start. */
+  readonly rows: readonly ExplainedRow[]
+  /** Rows that the target should have by these events and has not, and rows that it has and should not have; as text. */
+  readonly differences: readonly string[]
+}
+
+export function explainKey(stored: StoredKey, key: readonly Datum[]): KeyExplanation {
+  const { shape } = stored
+  const schema = eventSchemaOf(shape)
+  const marks = [...stored.pins.values()].flatMap(({ truncates }) => truncates)
+  const truncates = stored.events.length === 0 ? [] : marks.map((text) => parseSequence(text, shape.sequenceType))
+  const [truth] = oracle(stored.events, schema, { truncates }).keys
+  const text = (sequence: Datum) => printSequence(sequence, shape.sequenceType)
+  const words = new Words(stored, schema, truth?.events ?? [], text)
+  const expected = truth === undefined ? [] : rowsOf(truth, shape.scdType)
+  return {
+    key,
+    version: stored.version,
+    scdType: shape.scdType,
+    events: (truth?.events ?? []).map((event, place) => words.event(event, place)),
+    rows: stored.rows
+      .toSorted((a, b) => words.placeOf(a.recordStart) - words.placeOf(b.recordStart))
+      .map((row) => ({ ...row, why: words.row(row) })),
+    differences: differencesOf(expected, stored.rows, schema, text),
+  }
+}
+
+function rowsOf({ type1, type2 }: KeyTruth, scdType: 1 | 2): readonly StoredRow[] {
+  if (scdType === 2) return type2
+  if (type1 === undefined) return []
+  const { payload, sequence } = type1
+  return [{ payload, recordStart: sequence, start: sequence, end: null }]
+}
+
+function differencesOf(
+  expected: readonly StoredRow[],
+  found: readonly StoredRow[],
+  schema: EventSchema,
+  text: (sequence: Datum) => string,
+): string[] {
+  const identity = (row: StoredRow) => {
+    const sequences = [row.start, row.end, row.recordStart].map((value) =>
+      value === null ? null : datumKey(value, schema.sequenceType),
+    )
+    const payload = schema.payloadTypes.map((type, place) => datumKey(row.payload[place] ?? null, type))
+    return JSON.stringify([sequences, payload])
+  }
+  const wanted = expected.map(identity)
+  const there = found.map(identity)
+  const place = ({ start, end }: StoredRow) => `[${text(start)}, ${end === null ? 'open' : text(end)})`
+  return [
+    ...expected.filter((_, at) => !there.includes(wanted[at] ?? '')).map((row) => `missing: a row ${place(row)}`),
+    ...found
+      .filter((_, at) => !wanted.includes(there[at] ?? ''))
+      .map((row) => `not of these events: row ${place(row)}`),
+  ]
+}
+
+/** Says of one key's events and rows why they are so. */
+class Words {
+  readonly #stored: StoredKey
+  readonly #schema: EventSchema
+  readonly #events: readonly Winner[]
+  readonly #text: (sequence: Datum) => string
+
+  constructor(stored: StoredKey, schema: EventSchema, events: readonly Winner[], text: (sequence: Datum) => string) {
+    this.#stored = stored
+    this.#schema = schema
+    this.#events = events
+    this.#text = text
+  }
+
+  event(event: Winner, place: number): ExplainedEvent {
+    const same = this.#stored.events.filter(({ sequence }) => this.#equal(sequence, event.sequence))
+    const role = this.#role(event, place)
+    const { payload } = this.#stored.shape
+    const wrote = event.kind === 'delete' ? [] : payload.filter((_, at) => event.authored?.[at] !== false)
+    return {
+      sequence: event.sequence,
+      role,
+      wrote: new Map(wrote.map((column) => [column.name, event.payload[payload.indexOf(column)] ?? null])),
+      storedIn: [...new Set(same.map(({ storedIn }) => storedIn))],
+      flow: same.find(({ flow }) => flow !== undefined)?.flow,
+      why: this.#why(event, place, role),
+    }
+  }
+
+  row({ recordStart, start, end }: StoredRow): string {
+    const place = this.placeOf(recordStart)
+    const event = this.#events[place]
+    if (event === undefined) return 'no event of this key has its values'
+    const from = this.#equal(start, recordStart)
+      ? `the event at ${this.#text(start)} opened it`
+      : `the event at ${this.#text(start)} opened it and the one at ${this.#text(recordStart)}, equal in what is tracked, gave its values`
+    const next = this.#events[place + 1]
+    if (this.#stored.shape.scdType === 1)
+      return `the last event of the key, at ${this.#text(recordStart)}, gave its values`
+    if (end === null) return `${from}; nothing came after it`
+    return `${from}; ${this.#ending(event, next)}`
+  }
+
+  placeOf(sequence: Datum): number {
+    return this.#events.findIndex((event) => this.#equal(event.sequence, sequence))
+  }
+
+  #role(event: Winner, place: number): EventRole {
+    if (event.truncates) return 'truncate'
+    const before = this.#events[place - 1]
+    if (event.kind === 'delete') return before?.kind === 'upsert' ? 'closing' : 'tombstone'
+    const next = this.#events[place + 1]
+    if (this.#stored.shape.scdType === 1) return next === undefined ? 'visible' : 'hidden'
+    return next !== undefined && this.#isOneRun(event, next) ? 'hidden' : 'visible'
+  }
+
+  #why(event: Winner, place: number, role: EventRole): string {
+    const before = this.#events[place - 1]
+    const next = this.#events[place + 1]
+    const nextText = next === undefined ? '' : this.#text(next.sequence)
+    const isType1 = this.#stored.shape.scdType === 1
+    switch (role) {
+      case 'truncate':
+        return before?.kind === 'upsert' ? 'deletes every key, and so ends the row before it' : 'deletes every key'
+      case 'closing':
+        return isType1 ? 'the last event of the key: it has no row' : 'ends the row before it'
+      case 'tombstone':
+        return 'nothing is there to end; kept, so that an earlier upsert that comes late ends here'
+      case 'hidden':
+        return isType1
+          ? `a later event, at ${nextText}, has the row; kept for the columns that event leaves as they were`
+          : `the event at ${nextText} equals it in every tracked column, so both are one row, which has that one's values`
+      case 'visible': {
+        if (isType1) return 'the last event of the key: the row has its values'
+        const opens = before !== undefined && this.#isOneRun(before, event) ? '' : 'opens a row; '
+        return next === undefined
+          ? `${opens}the last event, so the row is open`
+          : `${opens}${this.#ending(event, next)}`
+      }
+    }
+  }
+
+  /** What ended the row of an event. */
+  #ending(event: Winner, next: Winner | undefined): string {
+    if (next === undefined) return 'what ended it is not stored'
+    const at = this.#text(next.sequence)
+    if (next.truncates) return `a truncate at ${at} ended it`
+    if (next.kind === 'delete') return `a delete at ${at} ended it`
+    return `the event at ${at} ended it: it changed ${this.#changed(event, next).join(', ')}`
+  }
+
+  #isOneRun(a: Winner, b: Winner): boolean {
+    return a.kind === 'upsert' && b.kind === 'upsert' && this.#changed(a, b).length === 0
+  }
+
+  /** Tracked columns in which two upserts differ. */
+  #changed(a: Winner, b: Winner): string[] {
+    const { payload } = this.#stored.shape
+    return payload
+      .filter(({ isTracked, type }, at) => isTracked && !datumsEqual(a.folded[at] ?? null, b.folded[at] ?? null, type))
+      .map(({ name }) => `\`${name}\``)
+  }
+
+  #equal(a: Datum, b: Datum): boolean {
+    return datumsEqual(a, b, this.#schema.sequenceType)
+  }
+}

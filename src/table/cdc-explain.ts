@@ -1,0 +1,108 @@
+/** `explain` as users get it: values as JavaScript has them, sequences as text. */
+import { failure } from '../base/errors.ts'
+import type { BatchTables } from '../cdc/batch.ts'
+import { type EventRole, explainKey } from '../cdc/explain.ts'
+import { printSequence } from '../cdc/sequence-text.ts'
+import { readStoredKey } from '../cdc/stored-key.ts'
+import type { StoredShape } from '../cdc/stored-shape.ts'
+import type { Datum } from '../protocol/datum.ts'
+import { fromJs, toJs } from '../protocol/js-values.ts'
+import type { RunOptions } from './options.ts'
+import type { Row } from './source-rows.ts'
+
+export interface KeyEvent {
+  /** As text; a sequence of several parts as a JSON list of texts. */
+  readonly sequence: string
+  /**
+   * visible: a row has its values. hidden: it lies within a row that a later equal event gave its values. closing: a delete that ends a row.
+   * tombstone: a delete that ends none yet. truncate: a delete of every key.
+   */
+  readonly role: EventRole
+  /** What the event wrote. Empty for a delete. */
+  readonly values: Readonly<Record<string, unknown>>
+  /** target: a row has it. state: the state table has it. end: only the end of a row tells of it. Empty: a truncate, which the log keeps. */
+  readonly storedIn: readonly ('target' | 'state' | 'end')[]
+  /** The flow that put it into the state. */
+  readonly flow: string | undefined
+  readonly why: string
+}
+
+export interface KeyRow {
+  readonly start: string
+  /** Undefined: the row is open, or the target is of type 1. */
+  readonly end: string | undefined
+  readonly recordStart: string
+  readonly values: Readonly<Record<string, unknown>>
+  readonly why: string
+}
+
+export interface KeyHistory {
+  readonly key: Readonly<Record<string, unknown>>
+  /** Of the target. */
+  readonly version: number
+  readonly scdType: 1 | 2
+  readonly events: readonly KeyEvent[]
+  readonly rows: readonly KeyRow[]
+  /** Empty where the target shows what the events say. */
+  readonly differences: readonly string[]
+}
+
+/** Key values by column name, in any case; or in the order of the target's keys. */
+export type KeyValues = Row | readonly unknown[]
+
+/** @throws AUTOCDC_INVALID_STATE, INVALID_OPTION where the key's columns are others, DELTA_TYPE_MISMATCH */
+export async function explainTargetKey(
+  tables: BatchTables,
+  key: KeyValues,
+  options: RunOptions = {},
+): Promise<KeyHistory> {
+  let values: readonly Datum[] = []
+  const stored = await readStoredKey(tables, (shape) => (values = keyDatums(shape, key)), options)
+  const { shape } = stored
+  const explained = explainKey(stored, values)
+  const text = (sequence: Datum) => printSequence(sequence, shape.sequenceType)
+  return {
+    key: Object.fromEntries(shape.keys.map(({ name, type }, at) => [name, toJs(values[at] ?? null, type)])),
+    version: explained.version,
+    scdType: explained.scdType,
+    events: explained.events.map(({ sequence, role, wrote, storedIn, flow, why }) => ({
+      sequence: text(sequence),
+      role,
+      values: Object.fromEntries(
+        shape.payload
+          .filter(({ name }) => wrote.has(name))
+          .map(({ name, type }) => [name, toJs(wrote.get(name) ?? null, type)]),
+      ),
+      storedIn,
+      flow,
+      why,
+    })),
+    rows: explained.rows.map(({ start, end, recordStart, payload, why }) => ({
+      start: text(start),
+      end: end === null ? undefined : text(end),
+      recordStart: text(recordStart),
+      values: Object.fromEntries(shape.payload.map(({ name, type }, at) => [name, toJs(payload[at] ?? null, type)])),
+      why,
+    })),
+    differences: explained.differences,
+  }
+}
+
+function keyDatums({ keys }: StoredShape, given: KeyValues): readonly Datum[] {
+  const names = keys.map(({ name }) => name)
+  const values = isList(given) ? given : inOrder(names, given)
+  const datums = keys.map(({ name, type }, at) => fromJs(values?.[at] ?? null, type, `key column \`${name}\``))
+  if (values?.length === keys.length && !datums.includes(null)) return datums
+  throw failure('INVALID_OPTION', `a key of this target has a value for each of ${names.join(', ')}`, {
+    details: { option: 'key', columns: names },
+  })
+}
+
+const isList = (given: KeyValues): given is readonly unknown[] => Array.isArray(given)
+
+/** Undefined where a name is none of the keys. */
+function inOrder(names: readonly string[], given: Row): readonly unknown[] | undefined {
+  const byName = new Map(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value]))
+  const values = names.map((name) => byName.get(name.toLowerCase()))
+  return byName.size === names.length ? values : undefined
+}
