@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { failure } from '../base/errors.ts'
 import type { Environment } from '../ports/environment.ts'
@@ -9,6 +9,7 @@ export function systemEnvironment(): Environment {
     nowMs: () => Date.now(),
     uuid: () => randomUUID(),
     random: () => Math.random(),
+    sha256: (bytes) => createHash('sha256').update(bytes).digest('hex'),
     sleep: async (ms, signal) => {
       try {
         await delay(ms, undefined, signal === undefined ? {} : { signal })

@@ -13,16 +13,23 @@ import type { Snapshot } from '../log/snapshot.ts'
 import type { Datum } from '../protocol/datum.ts'
 import type { DataPlane, RunOptions, StagedRows } from '../relation/data-plane.ts'
 import type { Relation } from '../relation/tree.ts'
-import type { TableParts } from '../transaction/context.ts'
 import { TransactionState } from '../transaction/state.ts'
-import { type BatchBounds, computeBatch } from './compute.ts'
+import type { BatchTables } from './batch-tables.ts'
+import { type BatchBounds, computeBatch, conflictsIn } from './compute.ts'
 import { commonKeys } from './common-keys.ts'
-import { requireFlowCommits } from './foreign-changes.ts'
+import { requireFlowCommits, requireUntouched } from './foreign-changes.ts'
 import { type OutcomeCounts, addCounts, countOutcome, emptyCounts } from './counts.ts'
+import { type Admitted, admissionText, admit } from './maintenance/admission.ts'
+import { liveTruncates } from './maintenance/kept-flow.ts'
+import { malformedError, someBadRows } from './maintenance/malformed.ts'
+import { type AsideRows, SetAside, asideEvents } from './maintenance/quarantine.ts'
+import { atPlacesOf, stagedRelation } from './maintenance/whole-target.ts'
+import { countRows } from './maintenance/maintenance-context.ts'
+import { sequenceConflict } from './maintenance/conflicts.ts'
 import { OutcomeRows } from './outcome-rows.ts'
 import { type Pin, domainOf, pinsOf, printPin, someDied, withAttempts } from './pins.ts'
 import { keysRelation } from './rows-of-keys.ts'
-import { parseSequence, printSequence } from './sequence-text.ts'
+import { printSequence } from './sequence-text.ts'
 import { appendAttempt } from './state-log.ts'
 import { TargetWrite } from './target-write.ts'
 import { all, equal } from './terms.ts'
@@ -35,10 +42,7 @@ const maxPuts = 10_000
 const standBackMs = 25
 const standBackLimitMs = 150
 
-export interface BatchTables {
-  readonly target: TableParts
-  readonly state: TableParts
-}
+export type { BatchTables }
 
 /** A batch ready to be applied: good events as working rows, and what is known of them. */
 export interface Batch {
@@ -46,6 +50,8 @@ export interface Batch {
   readonly bounds: BatchBounds
   /** Sequences of the truncates in the batch. */
   readonly truncates: readonly Datum[]
+  /** Rows that no event can be made of, to be set aside; undefined: none. */
+  readonly bad?: AsideRows | undefined
   /** The pin's offset that the batch follows, and the one after it. */
   readonly after: string | undefined
   readonly offset: string | undefined
@@ -59,6 +65,8 @@ export type BatchOutcome =
       readonly puts: number
       readonly starts: number
       readonly keysAgain: number
+      /** Rows that went to the quarantine. */
+      readonly setAside: number
     }
   /** The flow's offset is not the one the batch follows: another process applied events. */
   | { readonly kind: 'superseded'; readonly offset: string | undefined }
@@ -79,18 +87,22 @@ export class BatchRun {
     this.#options = options
   }
 
-  /** @throws AUTOCDC_INVALID_STATE, AUTOCDC_SEQUENCE_CONFLICT, COMMIT_OUTCOME_UNKNOWN, DELTA_MAX_COMMIT_RETRIES_EXCEEDED */
+  /** @throws AUTOCDC_INVALID_STATE, AUTOCDC_SEQUENCE_CONFLICT, AUTOCDC_TARGET_CHANGED, COMMIT_OUTCOME_UNKNOWN, DELTA_MAX_COMMIT_RETRIES_EXCEEDED */
   async run(): Promise<BatchOutcome> {
+    const { definition } = this.#columns
+    const aside = new SetAside(this.#tables.quarantine, definition, this.#batch.bad, this.#options)
     for (let starts = 1; starts <= maxStarts; starts++) {
       throwIfCancelled(this.#options.signal)
       const base = await this.#tables.target.log.refresh()
       const own = this.#ownPin(base)
       if (own.offset !== this.#batch.after) return { kind: 'superseded', offset: own.offset }
-      const attempt = new Start(this.#tables, this.#columns, this.#plane, this.#batch, base, this.#options)
+      await requireUntouched(this.#tables.target.log, base.version)
+      aside.restart()
+      const attempt = new Start(this.#tables, this.#columns, this.#plane, this.#batch, base, aside, this.#options)
       try {
         const done = await attempt.run()
         this.#keysAgain += attempt.keysAgain
-        if (done.kind === 'committed') return { ...done, starts, keysAgain: this.#keysAgain }
+        if (done.kind === 'committed') return { ...done, starts, keysAgain: this.#keysAgain, setAside: aside.count }
         await attempt.discard()
       } catch (error) {
         if (!attempt.outcomeUnknown) await attempt.discard()
@@ -129,7 +141,10 @@ class Start {
   readonly #options: RunOptions
   readonly #batch: Batch
   readonly #write: TargetWrite
+  readonly #aside: SetAside
   readonly #attempts: number[] = []
+  readonly #conflicts: StagedRows[] = []
+  #admitted: Admitted
   #pins: ReadonlyMap<string, Pin>
   #keys: StagedRows | undefined
   #counts: OutcomeCounts = emptyCounts
@@ -142,13 +157,16 @@ class Start {
     plane: DataPlane,
     batch: Batch,
     base: Snapshot,
+    aside: SetAside,
     options: RunOptions,
   ) {
     this.#tables = tables
     this.#columns = columns
     this.#plane = plane
     this.#batch = batch
+    this.#aside = aside
     this.#options = options
+    this.#admitted = { events: batch.events, truncates: batch.truncates, watermark: undefined }
     this.#write = new TargetWrite(tables.target, columns, base)
     this.#pins = pinsOf(base)
   }
@@ -156,11 +174,22 @@ class Start {
   async run(): Promise<
     { kind: 'committed'; version: number; counts: OutcomeCounts; puts: number } | { kind: 'restart' }
   > {
-    this.#keys = await this.#apply(this.#batch.events)
+    const { environment } = this.#tables.target
+    this.#admitted = await admit(
+      this.#plane,
+      this.#columns,
+      this.#batch,
+      this.#write.base,
+      environment,
+      this.#aside,
+      this.#options,
+    )
+    this.#keys = await this.#apply(this.#admitted.events)
     for (let puts = 1; puts <= maxPuts; puts++) {
       throwIfCancelled(this.#options.signal)
       const newest = await this.#tables.target.log.refresh()
       if (newest.version > this.#write.base.version && !(await this.#settle(newest))) return { kind: 'restart' }
+      await this.#aside.write(this.#write.base.version)
       const put = await this.#write.put([printPin(this.#nextPin())], this.#parameters(), this.#counts, this.#options)
       if (put.kind === 'committed') return { ...put, counts: this.#counts, puts }
       if (put.kind === 'unknown') throw this.#unknown()
@@ -171,38 +200,72 @@ class Start {
 
   /** Computes some events on the base and takes the result in. @returns their keys, staged */
   async #apply(events: Relation): Promise<StagedRows> {
+    const computed = await this.#compute(events)
+    let applied = false
+    try {
+      const rows = new OutcomeRows(this.#columns, computed.outcome)
+      const { counts, malformed } = await countOutcome(this.#plane, rows, this.#options)
+      if (malformed > 0) throw await this.#malformed(rows, malformed)
+      if (counts.conflicting > 0 && this.#columns.definition.onSequenceConflict !== 'deterministic')
+        return await this.#apply(await this.#withoutConflicts(events))
+      await this.#take(rows, counts)
+      applied = true
+      return computed.keys
+    } finally {
+      if (!applied) await computed.keys.release()
+      await computed.outcome.release()
+    }
+  }
+
+  async #take(rows: OutcomeRows, counts: OutcomeCounts): Promise<void> {
+    this.#counts = addCounts(this.#counts, counts)
+    await this.#write.add(this.#plane, rows, counts.inserted + counts.updated > 0, this.#options)
+    if (counts.kept === 0) return
     const { flow } = this.#columns.definition
-    const state = await this.#stateNow()
-    const computed = await computeBatch(
+    const relation = (attempt: number) => rows.stateRows(attempt)
+    this.#attempts.push(await appendAttempt(this.#tables.state, flow, relation, this.#options))
+  }
+
+  async #compute(events: Relation, finish?: typeof conflictsIn) {
+    return computeBatch(
       this.#plane,
       this.#columns,
       {
         target: this.#write.state,
-        state,
+        state: await this.#stateNow(),
         pins: this.#pins,
         truncates: this.#truncates(),
-        truncatesAll: this.#batch.truncates.length > 0,
+        truncatesAll: this.#admitted.truncates.length > 0,
+        watermark: this.#admitted.watermark,
       },
       events,
       this.#batch.bounds,
       this.#options,
+      finish,
     )
-    try {
-      const rows = new OutcomeRows(this.#columns, computed.outcome)
-      const counts = await countOutcome(this.#plane, rows, this.#options)
-      this.#counts = addCounts(this.#counts, counts)
-      await this.#write.add(this.#plane, rows, counts.inserted + counts.updated > 0, this.#options)
-      if (counts.kept > 0) {
-        const relation = (attempt: number) => rows.stateRows(attempt)
-        this.#attempts.push(await appendAttempt(this.#tables.state, flow, relation, this.#options))
-      }
-      return computed.keys
-    } catch (error) {
-      await computed.keys.release()
-      throw error
-    } finally {
-      await computed.outcome.release()
-    }
+  }
+
+  async #malformed(rows: OutcomeRows, count: number): Promise<Error> {
+    const some = await someBadRows(this.#plane, this.#columns, rows.malformed(), this.#options)
+    return malformedError(`a batch of flow ${this.#columns.definition.flow}`, count, some)
+  }
+
+  /** Events without those that conflict, which are set aside. @throws AUTOCDC_SEQUENCE_CONFLICT where the flow asks for an error */
+  async #withoutConflicts(events: Relation): Promise<Relation> {
+    const { keys, outcome } = await this.#compute(events, conflictsIn)
+    await keys.release()
+    this.#conflicts.push(outcome)
+    const { definition } = this.#columns
+    const places = stagedRelation(outcome)
+    if (definition.onSequenceConflict === 'error')
+      throw await sequenceConflict(this.#plane, definition, places, outcome.rowCount, this.#options)
+    const conflicting = atPlacesOf(this.#columns, events, [places], 'semi')
+    const options = this.#options
+    const count = await countRows({ plane: this.#plane, options }, conflicting)
+    this.#aside.add({ relation: asideEvents(definition, conflicting, 'SEQUENCE_CONFLICT'), count })
+    const all = atPlacesOf(this.#columns, this.#admitted.events, [places], 'anti')
+    this.#admitted = { ...this.#admitted, events: all }
+    return atPlacesOf(this.#columns, events, [places], 'anti')
   }
 
   /** The newest state, read after the target: rows of every attempt that the target's pins say live are in it. */
@@ -211,9 +274,7 @@ class Start {
   }
 
   #truncates(): Datum[] {
-    const { sequenceType } = this.#columns.definition
-    const known = [...this.#pins.values()].flatMap(({ truncates }) => truncates)
-    return [...known.map((text) => parseSequence(text, sequenceType)), ...this.#batch.truncates]
+    return [...liveTruncates(this.#pins, this.#columns.definition.sequenceType), ...this.#admitted.truncates]
   }
 
   /** Accounts for winners up to `newest`. false: the batch must start again. */
@@ -225,6 +286,9 @@ class Start {
     const pins = pinsOf(newest)
     const isOvertaken =
       terms.kind !== 'same' ||
+      // A truncate concerns every key, also those that the winners brought.
+      this.#admitted.truncates.length > 0 ||
+      admissionText(newest) !== admissionText(base) ||
       [...this.#pins.values()].some((pin) => someDied(pin, pins.get(pin.flow))) ||
       truncatesOf(pins) !== truncatesOf(this.#pins)
     if (isOvertaken || this.#keys === undefined) return false
@@ -263,7 +327,7 @@ class Start {
       })),
     }
     const on = all(...keys.map(({ name, type }) => equal(col(keyName(name), type), col(`again.${name}`, type))))
-    const again = await this.#apply({ kind: 'join', join: 'semi', left: this.#batch.events, right: renamed, on })
+    const again = await this.#apply({ kind: 'join', join: 'semi', left: this.#admitted.events, right: renamed, on })
     await again.release()
   }
 
@@ -272,7 +336,7 @@ class Start {
     const own = this.#pins.get(flow)
     if (own === undefined) throw failure('AUTOCDC_INVALID_STATE', `flow ${flow} has no pin`, { details: { flow } })
     const pin = withAttempts(own, this.#attempts)
-    const added = this.#batch.truncates.map((value) => printSequence(value, sequenceType))
+    const added = this.#admitted.truncates.map((value) => printSequence(value, sequenceType))
     const truncates = [...new Set([...pin.truncates, ...added])]
     return { ...pin, truncates, offset: this.#batch.offset }
   }
@@ -303,6 +367,7 @@ class Start {
 
   async release(): Promise<void> {
     await this.#keys?.release()
+    for (const conflicts of this.#conflicts) await conflicts.release()
   }
 }
 

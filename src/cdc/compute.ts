@@ -14,10 +14,10 @@ import { foldHistory } from './fold.ts'
 import { firstOfKey, keysOf, liveRows, stateEvents, stateSince, targetEvents, targetSuffix } from './gather.ts'
 import { foldLatest } from './latest.ts'
 import type { Pin } from './pins.ts'
-import { resolveTies } from './resolve-ties.ts'
+import { resolveTies, tie } from './resolve-ties.ts'
 import { keysRelation } from './rows-of-keys.ts'
-import { all, any, atLeast, intOf, isNull, less, no, not, nothing, yes } from './terms.ts'
-import { type WorkingColumns, keyName, origin } from './working-rows.ts'
+import { all, any, atLeast, bool, intOf, isNull, less, no, not, nothing, yes } from './terms.ts'
+import { type WorkingColumns, keyName, origin, row } from './working-rows.ts'
 
 /** What a batch is computed against. */
 export interface BatchGround {
@@ -28,6 +28,8 @@ export interface BatchGround {
   readonly truncates: readonly Datum[]
   /** The batch brings a truncate, which concerns every key of the target. */
   readonly truncatesAll: boolean
+  /** No event comes before it. */
+  readonly watermark?: Datum | undefined
 }
 
 /** Bounds of the batch, to leave out files: of the first key column, and of the sequences. */
@@ -50,6 +52,7 @@ export async function computeBatch(
   events: Relation,
   bounds: BatchBounds,
   options: RunOptions,
+  finish: (columns: WorkingColumns, settled: Relation) => Relation = folded,
 ): Promise<Computed> {
   const stage = (relation: Relation) => plane.stage({ kind: 'relation', relation }, options)
   const keys = await stage(await concernedKeys(columns, ground, events))
@@ -57,12 +60,10 @@ export async function computeBatch(
     const files = await ground.target.filesFor(0, (file) =>
       mayHold(ground.target.snapshot, wanted(columns, ground, bounds), file),
     )
-    const suffix = await stage(targetSuffix(columns, ground.target.snapshot, files, keys))
+    const suffix = await stage(targetSuffix(columns, ground.target.snapshot, files, keys, ground.watermark))
     try {
       const rows = await gathered(columns, ground, events, keys, suffix)
-      const isLatest = columns.definition.scdType === 1 && !columns.definition.isPartial
-      const settled = resolveTies(columns, { kind: 'union', inputs: rows })
-      const outcome = await stage(isLatest ? foldLatest(columns, settled) : foldHistory(columns, settled))
+      const outcome = await stage(finish(columns, resolveTies(columns, { kind: 'union', inputs: rows })))
       return { outcome, keys }
     } finally {
       await suffix.release()
@@ -70,6 +71,20 @@ export async function computeBatch(
   } catch (error) {
     await keys.release()
     throw error
+  }
+}
+
+export function folded(columns: WorkingColumns, settled: Relation): Relation {
+  const { scdType, isPartial } = columns.definition
+  return scdType === 1 && !isPartial ? foldLatest(columns, settled) : foldHistory(columns, settled)
+}
+
+/** In place of a fold: keys and sequences whose events differ. */
+export function conflictsIn(columns: WorkingColumns, settled: Relation): Relation {
+  return {
+    kind: 'project',
+    input: { kind: 'filter', input: settled, where: bool(tie.isConflict) },
+    columns: [...columns.keepKeys(), { name: row.sequence, value: columns.sequence }],
   }
 }
 
@@ -155,8 +170,8 @@ function stateFiles(ground: BatchGround, live: readonly Pin[]): Promise<ScanFile
   return ground.state.filesFor(0, (file) => mayHold(ground.state.snapshot, where, file))
 }
 
-/** A truncate is a delete at its sequence of every key of the batch. */
-function truncateRows(columns: WorkingColumns, truncates: readonly Datum[], keys: Relation): Relation {
+/** A truncate is a delete at its sequence of every key given. */
+export function truncateRows(columns: WorkingColumns, truncates: readonly Datum[], keys: Relation): Relation {
   const { definition } = columns
   const at = '$truncate'
   const list: Relation = {

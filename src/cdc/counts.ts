@@ -1,6 +1,6 @@
 /** What a batch did, in numbers of rows. */
 import type { DataPlane, RunOptions } from '../relation/data-plane.ts'
-import { type OutcomeRows, countNames } from './outcome-rows.ts'
+import { type OutcomeRows, countNames, malformedCount } from './outcome-rows.ts'
 
 /** `kept`: events that went into the state. The others as in the guide's table of diagnostics. */
 export type OutcomeCounts = Readonly<Record<(typeof countNames)[number] | 'duplicates', number>>
@@ -19,7 +19,12 @@ export const emptyCounts: OutcomeCounts = {
   duplicates: 0,
 }
 
-export async function countOutcome(plane: DataPlane, rows: OutcomeRows, options: RunOptions): Promise<OutcomeCounts> {
+/** @returns besides the counts, how many rows that the target had are none that events give */
+export async function countOutcome(
+  plane: DataPlane,
+  rows: OutcomeRows,
+  options: RunOptions,
+): Promise<{ readonly counts: OutcomeCounts; readonly malformed: number }> {
   const relation = rows.counts()
   const names = plane.columnsOf(relation).map(({ name }) => name)
   const counts: Record<string, number> = { ...emptyCounts }
@@ -28,7 +33,8 @@ export async function countOutcome(plane: DataPlane, rows: OutcomeRows, options:
       counts[name] = Number(batch.columns[place]?.[0] ?? 0)
     })
   }
-  return counts as OutcomeCounts
+  const { [malformedCount]: malformed = 0, ...others } = counts
+  return { counts: others as OutcomeCounts, malformed }
 }
 
 export function addCounts(a: OutcomeCounts, b: OutcomeCounts): OutcomeCounts {

@@ -13,6 +13,7 @@ import type { RelationColumn } from '../relation/tree.ts'
 import type { TableParts } from '../transaction/context.ts'
 import { engineInfo } from '../transaction/engine-info.ts'
 import type { FlowDefinition } from './definition.ts'
+import { requireUntouched } from './foreign-changes.ts'
 import { schemaOf, stateColumn, stateColumnsOf, tableColumn, targetColumnsOf } from './layout.ts'
 import { type Pin, type PinnedDefinition, pinsOf, printPin } from './pins.ts'
 import { cdcOperation } from './target-write.ts'
@@ -104,7 +105,7 @@ async function createBoth(
 }
 
 /** Version 0 of a table; one that another process has just created is as good. */
-async function createTable(
+export async function createTable(
   parts: TableParts,
   id: string,
   columns: readonly RelationColumn[],
@@ -173,6 +174,8 @@ async function registerFlow(tables: BatchTables, statePath: string, definition: 
     const pins = pinsOf(snapshot)
     const [known] = pins.values()
     if (pins.has(definition.flow) || known === undefined) return
+    // From now on this commit says that all before it is the flows'.
+    await requireUntouched(log, snapshot.version)
     const txnId = environment.uuid()
     const pin = { ...firstPin(definition, known.state.id, statePath), state: known.state }
     const outcome = await log.commit(

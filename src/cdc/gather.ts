@@ -9,8 +9,9 @@
  * Source: ../spec notes on AUTO CDC, "microbatch algorithm", steps 2 to 8; decomposition is `targetEvents`.
  */
 import type { Expr } from '../expr/tree.ts'
-import { col } from '../expr/walk.ts'
+import { col, lit } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
+import type { Datum } from '../protocol/datum.ts'
 import type { DataType } from '../protocol/types.ts'
 import type { StagedRows } from '../relation/data-plane.ts'
 import type { Relation, ScanFile } from '../relation/tree.ts'
@@ -124,6 +125,7 @@ export function targetSuffix(
   snapshot: Snapshot,
   files: readonly ScanFile[],
   keys: StagedRows,
+  watermark?: Datum,
 ): Relation {
   const { definition } = columns
   const scan: Relation = {
@@ -143,7 +145,7 @@ export function targetSuffix(
   }
   const end =
     definition.scdType === 2 ? col(`t.${nameIn(snapshot, definition.names.end)}`, definition.sequenceType) : undefined
-  const wanted = end === undefined || definition.isPartial ? undefined : reaches(columns, end)
+  const wanted = end === undefined ? undefined : reaches(columns, end, watermark)
   return {
     kind: 'project',
     input: wanted === undefined ? joined : { kind: 'filter', input: joined, where: wanted },
@@ -151,10 +153,17 @@ export function targetSuffix(
   }
 }
 
-/** The row is open, or ends at the first event of its key or later. */
-function reaches(columns: WorkingColumns, end: Expr): Expr {
-  const since = col(`b.${firstOfKey}`, columns.definition.sequenceType)
-  return any(isNull(end), isNull(since), not(isBefore(end, since)))
+/**
+ * The row is open, or ends at the first event of its key or later; where the whole history is wanted, at the watermark or later, for what
+ * ended before it is settled. undefined: every row does.
+ */
+function reaches({ definition }: WorkingColumns, end: Expr, watermark: Datum | undefined): Expr | undefined {
+  const { sequenceType, isPartial } = definition
+  const settled = watermark === undefined ? undefined : isBefore(end, lit(watermark, sequenceType))
+  if (isPartial) return settled === undefined ? undefined : any(isNull(end), not(settled))
+  const since = col(`b.${firstOfKey}`, sequenceType)
+  const whole = settled === undefined ? isNull(since) : all(isNull(since), not(settled))
+  return any(isNull(end), whole, not(isBefore(end, since)))
 }
 
 function stagedKeys(columns: WorkingColumns, keys: StagedRows): Relation {
@@ -178,7 +187,7 @@ function nameIn(snapshot: Snapshot, name: string): string {
 }
 
 /** The target's rows as working rows. */
-function targetFields(columns: WorkingColumns, snapshot: Snapshot) {
+export function targetFields(columns: WorkingColumns, snapshot: Snapshot) {
   const { definition } = columns
   const column = (name: string, type: DataType) => col(`t.${nameIn(snapshot, name)}`, type)
   const metadataName = nameIn(snapshot, definition.names.metadata)

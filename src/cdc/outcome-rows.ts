@@ -8,6 +8,7 @@ import type { FlowDefinition } from './definition.ts'
 import { action, finalName, outcome } from './fold.ts'
 import { metadataField, stateColumn } from './layout.ts'
 import { tie } from './resolve-ties.ts'
+import { isTargetRow } from './shapes.ts'
 import {
   all,
   any,
@@ -148,8 +149,22 @@ export class OutcomeRows {
           type: longType,
         })),
         { name: 'duplicates', function: 'sum', value: col(tie.duplicates, longType), type: longType },
+        { name: malformedCount, function: 'count', value: when(this.#isMalformed(), yes), type: longType },
       ],
     }
+  }
+
+  /** A row that the target had before, and that no event gives. Type 1 keeps no interval that could tell. */
+  #isMalformed(): Expr {
+    const { scdType, sequenceType } = this.#definition
+    if (scdType === 1) return no
+    const bounds = { recordStart: row.sequence, start: row.start, end: row.end }
+    return all(isThere(this.#columns.file), not(isTargetRow(bounds, sequenceType)))
+  }
+
+  /** Rows that the target had before and that no event gives, as working rows. */
+  malformed(): Relation {
+    return { kind: 'filter', input: this.#staged, where: this.#isMalformed() }
   }
 
   /** Some keys and sequences whose events differ. */
@@ -168,6 +183,9 @@ export class OutcomeRows {
     }
   }
 }
+
+/** Name of a count that is no diagnostic but a fault. */
+export const malformedCount = 'malformed'
 
 export const countNames = [
   'inserted',

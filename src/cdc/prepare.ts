@@ -56,13 +56,13 @@ const given = ({ name, type }: RelationColumn): Expr => col(`s.${name}`, type)
 /** Rows that no event can be made of. */
 export function isBad(definition: FlowDefinition): Expr {
   const { isTruncate, sequence } = definition.source
-  const noSequence = lacksSequence(sequence)
+  const noSequence = hasNoSequence(sequence)
   const noKey = any(...definition.keys.map((key) => isNull(given(key))))
   return isTruncate === undefined ? any(noSequence, noKey) : any(noSequence, all(not(surely(isTruncate)), noKey))
 }
 
 /** A sequence of several parts is a struct, which is not NULL where its parts are. */
-const lacksSequence = (parts: readonly Expr[]): Expr => (parts.length === 1 ? any(...parts.map(isNull)) : no)
+export const hasNoSequence = (parts: readonly Expr[]): Expr => (parts.length === 1 ? any(...parts.map(isNull)) : no)
 
 interface BadRows {
   readonly total: number
@@ -91,7 +91,7 @@ async function badRows(
       groupBy: [],
       aggregates: [
         count('total', isBad(definition)),
-        count('sequence', lacksSequence(definition.source.sequence)),
+        count('sequence', hasNoSequence(definition.source.sequence)),
         ...definition.keys.map((key) => count(`key ${key.name}`, all(isEvent, isNull(given(key))))),
       ],
     },
@@ -178,7 +178,7 @@ async function truncatesOf(
     plane,
     {
       kind: 'aggregate',
-      input: { kind: 'filter', input: source, where: all(surely(isTruncate), not(lacksSequence(sequence))) },
+      input: { kind: 'filter', input: source, where: all(surely(isTruncate), not(hasNoSequence(sequence))) },
       groupBy: [{ name: row.sequence, value: sequenceOf(definition, sequence) }],
       aggregates: [],
     },

@@ -102,6 +102,14 @@ export function shapeExpr(shape: Shape, columns: BoundColumns, sequenceType: Dat
   )
 }
 
+/** TRUE for the rows that a type 2 target may hold: open and closed upserts. FALSE for all others, never NULL. */
+export function isTargetRow(columns: BoundColumns, sequenceType: DataType): Expr {
+  return build('or', [
+    shapeExpr('open upsert', columns, sequenceType),
+    shapeExpr('closed upsert', columns, sequenceType),
+  ])
+}
+
 function conditionExpr(condition: Condition, boundOf: (bound: Bound) => Expr): Expr {
   switch (condition.kind) {
     case 'null':

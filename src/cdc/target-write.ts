@@ -79,14 +79,19 @@ export class TargetWrite {
 
   /** Takes in what a computation gave, on top of what is there. */
   async add(plane: DataPlane, outcome: OutcomeRows, writes: boolean, options: RunOptions): Promise<void> {
-    for (const [file, positions] of await positionsOf(plane, outcome.removed(), options)) {
-      this.#footprint.bare.set(file, (this.#footprint.bare.get(file) ?? noPositions).union(positions))
-    }
+    await this.remove(plane, outcome.removed(), options)
     if (!writes) return
     for (const which of this.#columns.definition.scdType === 2 ? (['closed', 'open'] as const) : (['open'] as const)) {
       const request = tableWriteRequest(this.base, this.#parts.log.store, outcome.targetRows(this.base, which), 'any')
       const files = await plane.write(request, options)
       for (const file of files) this.state.addOwnFile(file)
+    }
+  }
+
+  /** Rows of the target go. @param places their `row.file` and `row.position`, among others */
+  async remove(plane: DataPlane, places: Relation, options: RunOptions): Promise<void> {
+    for (const [file, positions] of await positionsOf(plane, places, options)) {
+      this.#footprint.bare.set(file, (this.#footprint.bare.get(file) ?? noPositions).union(positions))
     }
   }
 

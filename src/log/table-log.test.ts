@@ -20,6 +20,7 @@ function still(pauses: number[] = []): Environment {
     nowMs: () => nowMs,
     uuid: () => 'uuid',
     random: () => 0,
+    sha256: () => '',
     sleep: async (ms) => {
       pauses.push(ms)
     },

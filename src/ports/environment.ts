@@ -7,4 +7,6 @@ export interface Environment {
   uuid(): string
   /** Uniform in [0, 1). Only for jitter. */
   random(): number
+  /** SHA-256 in hexadecimal, lower case. */
+  sha256(bytes: Uint8Array): string
 }

@@ -6,6 +6,7 @@ import { failure } from '../base/errors.ts'
 import { type BatchOutcome, type BatchTables, BatchRun } from '../cdc/batch.ts'
 import { type FlowDefinition, defineFlow } from '../cdc/definition.ts'
 import { openFlowTables } from '../cdc/flow-tables.ts'
+import { badSourceRows } from '../cdc/maintenance/quarantine.ts'
 import type { FlowOptions } from '../cdc/options.ts'
 import { type Pin, pinsOf } from '../cdc/pins.ts'
 import { type FlowWarning, FlowWarnings } from '../cdc/flow-warnings.ts'
@@ -45,6 +46,7 @@ export interface BatchReport {
   /** Undefined: rows were applied that have no place in a source, and none was read yet. */
   readonly offset: string | undefined
   readonly events: number
+  /** Rows set aside: bad ones, events below the watermark, and conflicting ones where the flow says so. */
   readonly badRows: number
   readonly milliseconds: number
   readonly counts: Extract<BatchOutcome, { kind: 'committed' }>['counts']
@@ -152,18 +154,22 @@ export class Flow {
       const plane = await this.#setting.tables.target.plane()
       const prepared = await prepareBatch(plane, columns, source, options)
       const { events, bounds, truncates } = prepared
-      const batch = { events, bounds, truncates, after: at.after, offset: at.offset }
+      const bad =
+        prepared.badRows === 0
+          ? undefined
+          : { relation: badSourceRows(columns.definition, source.relation), count: prepared.badRows }
+      const batch = { events, bounds, truncates, bad, after: at.after, offset: at.offset }
       const done = await new BatchRun(this.#setting.tables, columns, plane, batch, options).run()
       if (done.kind === 'superseded') return done
       const movedRows = await this.#tidy(columns, options)
-      const { version, counts, puts, starts, keysAgain } = done
+      const { version, counts, puts, starts, keysAgain, setAside } = done
       const milliseconds = this.#setting.tables.target.environment.nowMs() - started
-      const { goodRows, badRows } = prepared
+      const { goodRows } = prepared
       const report = {
         version,
         offset: at.offset,
         events: goodRows,
-        badRows,
+        badRows: setAside,
         milliseconds,
         counts,
         puts,

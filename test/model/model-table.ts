@@ -29,6 +29,7 @@ const environment: Environment = {
   sleep: async () => {},
   uuid: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
   random: () => 0,
+  sha256: () => '',
 }
 
 export function partsOn(store: ObjectStore, on: DataPlane = plane): TableParts {

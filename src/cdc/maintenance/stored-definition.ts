@@ -1,0 +1,85 @@
+/**
+ * The definition of a target as the target itself has it: from its columns and the pins of its flows. The work on a whole target needs no
+ * flow's options, because none of it reads a source.
+ */
+import { failure } from '../../base/errors.ts'
+import type { Snapshot } from '../../log/snapshot.ts'
+import type { DataType } from '../../protocol/types.ts'
+import type { RelationColumn } from '../../relation/tree.ts'
+import type { FlowDefinition, PayloadColumn } from '../definition.ts'
+import { metadataField, tableColumn } from '../layout.ts'
+import { type Pin, pinsOf } from '../pins.ts'
+import { keptFlow } from './kept-flow.ts'
+
+/** @param tracked names of tracked columns in place of the pins'. @throws AUTOCDC_INVALID_STATE */
+export function storedDefinition(snapshot: Snapshot, tracked?: readonly string[]): FlowDefinition {
+  const pin = somePin(snapshot)
+  const { definition } = pin
+  const names = {
+    start: definition.intervalColumns?.[0] ?? '__START_AT',
+    end: definition.intervalColumns?.[1] ?? '__END_AT',
+    metadata: definition.metadataColumn,
+  }
+  const metadata = tableColumn(snapshot, names.metadata)?.type
+  const sequenceType = fieldType(metadata, metadataField.sequence)
+  if (sequenceType === undefined) throw lost(names.metadata)
+  const partial = fieldNames(fieldType(metadata, metadataField.written))
+  const own = new Set([names.metadata, ...(definition.intervalColumns ?? [])].map((name) => name.toLowerCase()))
+  const selected = snapshot.columns
+    .filter(({ name }) => !own.has(name.toLowerCase()))
+    .map(({ name, type }): RelationColumn => ({ name, type }))
+  const keyNames = new Set(Object.keys(definition.keys).map((name) => name.toLowerCase()))
+  const keys = selected.filter(({ name }) => keyNames.has(name.toLowerCase()))
+  if (keys.length !== keyNames.size) throw lost([...keyNames].join(', '))
+  const isTracked = new Set((tracked ?? definition.tracked).map((name) => name.toLowerCase()))
+  const payload = selected
+    .filter((column) => !keys.includes(column))
+    .map((column): PayloadColumn => ({
+      ...column,
+      isTracked: isTracked.has(column.name.toLowerCase()),
+      mayStay: partial.has(column.name),
+    }))
+  return {
+    flow: keptFlow,
+    scdType: definition.scdType,
+    keys,
+    payload,
+    selected,
+    sequenceType,
+    isPartial: payload.some(({ mayStay }) => mayStay),
+    names,
+    onSequenceConflict: 'deterministic',
+    onBadRow: 'fail',
+    source: { sequence: [], isDelete: undefined, isTruncate: undefined, writes: () => undefined },
+  }
+}
+
+/** Any pin of the target; all say the same of its definition. @throws AUTOCDC_INVALID_STATE where the table is no target, or bitemporal */
+export function somePin(snapshot: Snapshot): Pin {
+  const [pin] = pinsOf(snapshot).values()
+  if (pin === undefined) {
+    throw failure('AUTOCDC_INVALID_STATE', 'the table is no target of AUTO CDC: it has no flow', {
+      details: { reason: 'NOT_A_TARGET' },
+      advice: 'Name the folder of a table that a flow has made.',
+    })
+  }
+  if (pin.definition.systemType === undefined) return pin
+  throw failure('AUTOCDC_INVALID_STATE', 'the target is bitemporal, which this does not work on yet', {
+    details: { reason: 'BITEMPORAL' },
+    advice: 'Nothing was changed; load a new target from the events instead.',
+  })
+}
+
+function fieldType(type: DataType | undefined, name: string): DataType | undefined {
+  return type?.kind === 'struct' ? type.fields.find((field) => field.name === name)?.type : undefined
+}
+
+function fieldNames(type: DataType | undefined): ReadonlySet<string> {
+  return new Set(type?.kind === 'struct' ? type.fields.map(({ name }) => name) : [])
+}
+
+function lost(column: string): Error {
+  return failure('AUTOCDC_INVALID_STATE', `the target has lost its column ${column}`, {
+    details: { reason: 'TARGET_SCHEMA_DRIFT', missing: [column] },
+  })
+}
