@@ -315,6 +315,7 @@ describe('offsets', () => {
   test.each([
     ['an offset that is not ours', { after: '12' }, {}],
     ['a publication that is not there', {}, { publication: 'nowhere' }],
+    ['the same, for a snapshot', {}, { publication: 'nowhere', snapshot: true }],
     ['a slot that is not there', {}, { slot: 'nowhere' }],
     ['a slot that is lost, though it may be made', { after: '0/1' }, { slot: 'nowhere', createSlot: true }],
     ['a server that does not answer', {}, { connection: 'postgres://postgres@127.0.0.1:1/postgres' }],
@@ -330,6 +331,67 @@ describe('offsets', () => {
     await client.query(`INSERT INTO ${name} VALUES (1)`)
     await source.close()
     expect(column(await readRows(open(name, { slot: `${name}_made`, createSlot: true })), 'id')).toEqual([1])
+  })
+})
+
+describe('snapshot', () => {
+  const filled = async () => {
+    const name = await make(
+      'id int8 PRIMARY KEY, b bool, tz timestamptz, a int8[], twice int8 GENERATED ALWAYS AS (id * 2) STORED',
+    )
+    await client.query(
+      `INSERT INTO ${name} SELECT g, true, '2024-01-01 00:00:00.000001+00', '{1}' FROM generate_series(1, 10) g`,
+    )
+    return name
+  }
+  const places = (rows: readonly Row[]) => rows.map((row) => [row['__lsn'], row['__ordinal']])
+
+  test('rows that are there, then the stream, in one order; the same values in both', async () => {
+    const name = await filled()
+    const source = open(name, { snapshot: true })
+    const batches: EventBatch[] = []
+    for await (const batch of source.read({ ...once, maxRows: 4 })) {
+      batches.push(batch)
+      await client.query(`UPDATE ${name} SET b = NOT b WHERE id = 1`)
+      await source.acknowledge(batch.offset)
+    }
+    const rows = batches.flatMap(rowsIn)
+    expect(column(rows.slice(0, 10), 'id')).toEqual(Array.from({ length: 10 }, (_, n) => BigInt(n + 1)))
+    expect(batches.map(({ offset }) => offset).slice(0, 2)).toEqual(['snapshot', 'snapshot'])
+    const [first, ...others] = rows.filter((row) => row['id'] === 1n)
+    expect(column([first ?? {}, ...others], 'b')).toEqual([true, false, true, false])
+    for (const other of others) {
+      expect(other).toMatchObject({ tz: first?.['tz'], a: first?.['a'], __columns: first?.['__columns'] })
+      expect(other['__lsn']).toBeGreaterThan(first?.['__lsn'] as bigint)
+    }
+    expect(new Set(places(rows).map(String)).size).toBe(rows.length)
+    await client.query(`DELETE FROM ${name} WHERE id = 3`)
+    const offset = batches.at(-1)?.offset
+    expect(column(await readRows(open(name, { snapshot: true }), { after: offset }), '__op')).toContain('delete')
+  })
+
+  test('one that was not read to its end -> anew, later, behind a truncate', async () => {
+    const name = await filled()
+    const before: Row[] = []
+    for await (const batch of open(name, { snapshot: true }).read({ ...once, maxRows: 4 })) {
+      before.push(...rowsIn(batch))
+      break
+    }
+    await client.query(`DELETE FROM ${name} WHERE id = 2`)
+    const [again] = await readAll(open(name, { snapshot: true }), { after: 'snapshot' })
+    const rows = again === undefined ? [] : rowsIn(again)
+    expect(rows[0]).toMatchObject({ __op: 'truncate', __table: `public.${name}` })
+    expect(column(rows.slice(1), 'id')).toEqual([1n, 3n, 4n, 5n, 6n, 7n, 8n, 9n, 10n])
+    expect(rows[0]?.['__lsn']).toBeGreaterThan(before.at(-1)?.['__lsn'] as bigint)
+    await expect(readAll(open(name), { after: 'snapshot' })).rejects.toMatchObject({ code: 'SOURCE_FAILED' })
+  })
+
+  test('an empty table -> an empty batch with the offset from which the stream goes on', async () => {
+    const name = await make('id int PRIMARY KEY')
+    const [batch] = await readAll(open(name, { snapshot: true }))
+    expect(batch === undefined ? undefined : rowsIn(batch)).toEqual([])
+    await client.query(`INSERT INTO ${name} VALUES (1)`)
+    expect(column(await readRows(open(name, { snapshot: true }), { after: batch?.offset }), 'id')).toEqual([1])
   })
 })
 

@@ -83,6 +83,10 @@ export class PgSession {
     return parseLsn(made?.['lsn'] ?? '') ?? 0n
   }
 
+  async dropSlot(name: string): Promise<void> {
+    await this.rows('SELECT pg_drop_replication_slot($1)::text', [name])
+  }
+
   async hasPublication(name: string): Promise<boolean> {
     return (await this.rows('SELECT pubname FROM pg_publication WHERE pubname = $1', [name])).length > 0
   }

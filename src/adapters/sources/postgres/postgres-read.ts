@@ -4,6 +4,7 @@ import type { EventBatch, ReadEvents } from '../../../relation/event-source.ts'
 import { asSourceFailure, foreignOffset, sourceFailure } from '../source-failure.ts'
 import { formatLsn, parseLsn } from './lsn.ts'
 import type { PostgresPackages } from './pg-packages.ts'
+import { inSnapshot, readSnapshot } from './pg-snapshot.ts'
 import type { PgSession } from './pg-session.ts'
 import { SlotStream } from './slot-stream.ts'
 import { TableShapes } from './table-shapes.ts'
@@ -14,6 +15,7 @@ export interface SlotReading {
   readonly slot: string
   readonly publication: string
   readonly createSlot: boolean
+  readonly snapshot: boolean
   readonly keys: Readonly<Record<string, readonly string[]>>
   readonly isWanted: (table: string) => boolean
   readonly config: Readonly<Record<string, unknown>>
@@ -37,7 +39,9 @@ export async function* readSlot(reading: SlotReading, request: ReadEvents): Asyn
   const { name } = reading
   try {
     if (isStopped(request)) return
-    const { from, confirmed } = await startOf(reading, request.after)
+    const start = yield* startOf(reading, request)
+    if (start === undefined) return
+    const { from, confirmed } = start
     const target = request.follow ? undefined : await reading.session.walEnd()
     const stream = await openStream(reading, { from, confirmed }, request)
     if (stream === undefined) return
@@ -59,19 +63,36 @@ function isStopped({ follow, signal }: ReadEvents): boolean {
   return signal?.aborted === true
 }
 
-/** Where to begin, the slot being there. */
-async function startOf(
-  { name, slot, publication, createSlot, session, acknowledged }: SlotReading,
-  after: string | undefined,
-): Promise<{ readonly from: bigint; readonly confirmed: bigint }> {
+/** Where to begin, the slot being there, and before that the rows of a snapshot. Undefined: the signal fired. */
+async function* startOf(reading: SlotReading, request: ReadEvents): AsyncGenerator<EventBatch, SlotStart | undefined> {
+  const { after } = request
+  if (!reading.snapshot || (after !== undefined && after !== inSnapshot)) return placeIn(reading, after)
+  await mustBePublished(reading)
+  await dropSlot(reading)
+  const point = yield* readSnapshot(await reading.packages(), reading, {
+    maxRows: request.maxRows,
+    isAgain: after === inSnapshot,
+    isStopped: () => isStopped(request),
+  })
+  return point === undefined ? undefined : { from: point, confirmed: point }
+}
+
+/** A slot without a snapshot, or whose snapshot was not read to its end, is of no use to this flow. */
+async function dropSlot({ slot, session }: SlotReading): Promise<void> {
+  if ((await session.slot(slot)) === undefined) return
+  await whenFree(busyMs, () => session.dropSlot(slot))
+}
+
+interface SlotStart {
+  readonly from: bigint
+  readonly confirmed: bigint
+}
+
+async function placeIn(reading: SlotReading, after: string | undefined): Promise<SlotStart> {
+  const { name, slot, createSlot, session, acknowledged } = reading
   const asked = after === undefined ? undefined : parseLsn(after)
   if (after !== undefined && asked === undefined) throw foreignOffset(name, after)
-  if (!(await session.hasPublication(publication))) {
-    throw sourceFailure(name, `there is no publication ${publication}`, {
-      details: { publication },
-      advice: `Create it: CREATE PUBLICATION ${publication} FOR TABLE ...`,
-    })
-  }
+  await mustBePublished(reading)
   const state = await session.slot(slot)
   if (state !== undefined) {
     if (state.confirmed > acknowledged.lsn) acknowledged.lsn = state.confirmed
@@ -88,6 +109,14 @@ async function startOf(
   }
   const made = await session.createSlot(slot)
   return { from: made, confirmed: made }
+}
+
+async function mustBePublished({ name, publication, session }: SlotReading): Promise<void> {
+  if (await session.hasPublication(publication)) return
+  throw sourceFailure(name, `there is no publication ${publication}`, {
+    details: { publication },
+    advice: `Create it: CREATE PUBLICATION ${publication} FOR TABLE ...`,
+  })
 }
 
 /** Undefined: the signal fired. */
@@ -207,10 +236,14 @@ function forget({ acknowledged }: SlotReading, stream: SlotStream, transactions:
 /** Passes on what was confirmed while no stream was there, or what a stream that ended may not have passed on. */
 export async function settle({ slot, session, acknowledged }: SlotReading): Promise<void> {
   if (acknowledged.lsn === 0n) return
-  for (const giveUpMs = Date.now() + 2000; ;) {
+  await whenFree(2000, () => session.advance(slot, formatLsn(acknowledged.lsn)))
+}
+
+/** A slot is still taken for a moment after its stream has ended. */
+async function whenFree(patienceMs: number, work: () => Promise<void>): Promise<void> {
+  for (const giveUpMs = Date.now() + patienceMs; ;) {
     try {
-      await session.advance(slot, formatLsn(acknowledged.lsn))
-      return
+      return await work()
     } catch (error) {
       if (!isBusy(error) || Date.now() > giveUpMs) throw error
       await new Promise((resolve) => {

@@ -8,7 +8,7 @@
  * The slot is never dropped: a slot that nobody reads makes the server keep its log, so drop it when the flow is given up. The flow's
  * keys must be the table's replica identity, or part of it, since a delete tells no other columns. A large value (TOAST) that an update
  * leaves as it is does not come: `columnsToUpdate` with `__columns` keeps what the target has; only under REPLICA IDENTITY FULL does it
- * come along when a row's key changes. Rows that were in a table before the slot was made do not come.
+ * come along when a row's key changes.
  */
 import { failure } from '../../../base/errors.ts'
 import type { EventSource } from '../../../relation/event-source.ts'
@@ -17,6 +17,7 @@ import { parseLsn } from './lsn.ts'
 import type { PostgresPackages } from './pg-packages.ts'
 import { loadPostgres } from './pg-packages.ts'
 import { PgSession } from './pg-session.ts'
+import { inSnapshot } from './pg-snapshot.ts'
 import type { SlotReading } from './postgres-read.ts'
 import { readSlot, settle } from './postgres-read.ts'
 
@@ -29,6 +30,11 @@ export interface PostgresSourceOptions {
   readonly tables?: readonly string[] | undefined
   /** Make the slot if there is none and the flow has no offset yet. Default false. */
   readonly createSlot?: boolean | undefined
+  /**
+   * Begin with the rows that the tables have, as inserts, in the snapshot of a new slot; a slot of that name is dropped first. A snapshot
+   * that was not read to its end begins anew, with a `truncate` of each table. Default false: rows from before the slot do not come.
+   */
+  readonly snapshot?: boolean | undefined
   /** By `schema.name`, the columns that name a row, for tables with REPLICA IDENTITY FULL. Default: the primary key. */
   readonly keys?: Readonly<Record<string, readonly string[]>> | undefined
 }
@@ -56,6 +62,7 @@ export function postgresSource(options: PostgresSourceOptions): EventSource {
     slot,
     publication,
     createSlot: options.createSlot ?? false,
+    snapshot: options.snapshot ?? false,
     keys: Object.fromEntries(Object.entries(options.keys ?? {}).map(([table, key]) => [qualified(table), key])),
     isWanted: (table) => tables?.has(table) ?? true,
     config,
@@ -85,6 +92,7 @@ function qualified(table: string): string {
 }
 
 async function acknowledge(reading: SlotReading, offset: string): Promise<void> {
+  if (offset === inSnapshot) return
   const lsn = parseLsn(offset)
   if (lsn === undefined) throw foreignOffset(reading.name, offset)
   const { acknowledged } = reading
@@ -101,6 +109,7 @@ async function acknowledge(reading: SlotReading, offset: string): Promise<void> 
 }
 
 async function lagOf({ name, slot, session }: SlotReading, offset: string | undefined) {
+  if (offset === inSnapshot) return undefined
   const behind = offset === undefined ? undefined : parseLsn(offset)
   if (offset !== undefined && behind === undefined) throw foreignOffset(name, offset)
   try {

@@ -29,7 +29,7 @@ const queueLimit = 1000
 const statusMs = 1000
 
 /** The session's text forms; see pg-values. */
-const settings = `SET datestyle = 'ISO'; SET timezone = 'UTC'; SET bytea_output = 'hex'; SET intervalstyle = 'iso_8601';
+export const textSettings = `SET datestyle = 'ISO'; SET timezone = 'UTC'; SET bytea_output = 'hex'; SET intervalstyle = 'iso_8601';
   SET extra_float_digits = 1`
 
 export class SlotStream {
@@ -168,7 +168,7 @@ function plugging(
     }
 
     override async start(...[client, slot, lsn]: Parameters<InstanceType<typeof replication.PgoutputPlugin>['start']>) {
-      await client.query(settings)
+      await client.query(textSettings)
       return super.start(client, slot, lsn)
     }
   }
