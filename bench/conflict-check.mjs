@@ -1,4 +1,4 @@
-// What one winner that changed 100 k rows costs a MERGE of 4 M source keys into 10 M rows: the check beside the MERGE itself.
+// MK-14 with 4 M source keys: what one winner that changed 100 k rows costs a MERGE into 10 M rows, the check beside the MERGE itself.
 import { rmSync } from 'node:fs'
 import { DeltaTable } from '../dist/index.js'
 import { copyTable, describeMachine, dropCopies, makeTable, peakMemory, timed } from './bench-table.mjs'
