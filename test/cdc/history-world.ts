@@ -24,7 +24,7 @@ export const upsert = (id: number, seq: number, city: string | null, note: strin
   note,
 })
 
-export const gone = (id: number, seq: number): Plain => ({ id, seq, op: 'D' })
+export const gone = (id: number, seq: number): Plain => ({ id, seq, op: 'D', city: null, note: null })
 
 /** One commit for each list. */
 export async function apply(world: World, batches: readonly (readonly Plain[])[], options = customers): Promise<void> {
