@@ -162,7 +162,8 @@ const folderOf = (path: string): string => resolve(path.startsWith('file:') ? fi
 
 const stateName = (target: string): string => `${basename(folderOf(target))}__cdc_state`
 
-function flowTables(target: string, options: FlowTableOptions): BatchTables {
+/** The two tables of a target, opened without reading either. */
+export function flowTables(target: string, options: FlowTableOptions = {}): BatchTables {
   const { store, stateStore } = options
   if ((store === undefined) !== (stateStore === undefined)) {
     throw failure(

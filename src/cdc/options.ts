@@ -34,6 +34,9 @@ export interface FlowOptions {
   readonly intervalColumns?: { readonly start: string; readonly end: string } | undefined
   /** Name of the one struct column that the target has besides. Default `__cdc`. */
   readonly metadataColumn?: string | undefined
-  /** Types of the source's columns, where the source does not say: objects, JSON. Default: found from the first batch. */
+  /**
+   * Columns of the source with their types, where the source does not say: objects, JSON. Members it does not name are not read. Default:
+   * found from the first batch, which then should hold every column.
+   */
   readonly schema?: StructType | string | undefined
 }

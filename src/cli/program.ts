@@ -1,6 +1,7 @@
 /** The commands of `braid`. */
 import { Command } from 'commander'
 import { engineVersion } from '../transaction/engine-info.ts'
+import { cdcCommand } from './commands/cdc.ts'
 import { deleteCommand } from './commands/delete.ts'
 import { demoCommand } from './commands/demo.ts'
 import { historyCommand } from './commands/history.ts'
@@ -24,11 +25,16 @@ export function program(): Command {
     mergeCommand(),
     updateCommand(),
     deleteCommand(),
+    cdcCommand(),
   ]
   for (const command of commands) braid.addCommand(command)
-  for (const command of [braid, ...commands])
+  for (const command of withSubcommands(braid))
     command.exitOverride().showHelpAfterError('(add --help for usage and examples)')
   return braid
+}
+
+function withSubcommands(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(withSubcommands)]
 }
 
 const exitCodesText = `

@@ -11,13 +11,14 @@ export interface Progress {
 const quietMs = 300
 const redrawMs = 100
 
-export function startProgress(label: string): Progress {
+/** @param label what is under way; a function is asked at each redraw */
+export function startProgress(label: string | (() => string)): Progress {
   if (!process.stderr.isTTY) return { report() {}, end() {} }
-  return new ProgressLine(label)
+  return new ProgressLine(typeof label === 'string' ? () => label : label)
 }
 
 class ProgressLine implements Progress {
-  readonly #label: string
+  readonly #label: () => string
   readonly #startedMs = Date.now()
   readonly #timer: NodeJS.Timeout
   #fraction: number | undefined
@@ -25,7 +26,7 @@ class ProgressLine implements Progress {
   #clear: (() => void) | undefined
   #ended = false
 
-  constructor(label: string) {
+  constructor(label: () => string) {
     this.#label = label
     this.#timer = setTimeout(() => void this.#show(), quietMs)
     this.#timer.unref()
@@ -54,7 +55,7 @@ class ProgressLine implements Progress {
     if (this.#ended) return
     const seconds = ((Date.now() - this.#startedMs) / 1000).toFixed(1)
     const bar = this.#fraction === undefined ? '' : ` ${progressBar(this.#fraction)}`
-    this.#draw?.(`${this.#label}${bar} ${seconds} s`)
+    this.#draw?.(`${this.#label()}${bar} ${seconds} s`)
     setTimeout(() => this.#redraw(), redrawMs).unref()
   }
 }

@@ -67,7 +67,7 @@ export function bytes(value: number): string {
   return `${unit === 0 ? size : size.toFixed(1)} ${units[unit]}`
 }
 
-/** `1 row`, `2 rows` */
-export function plural(value: number | bigint, noun: string): string {
-  return `${count(value)} ${noun}${Number(value) === 1 ? '' : 's'}`
+/** `1 row`, `2 rows`, `2 batches` */
+export function plural(value: number | bigint, noun: string, many = `${noun}s`): string {
+  return `${count(value)} ${Number(value) === 1 ? noun : many}`
 }

@@ -5,6 +5,9 @@
 import type { FlowOptions } from '../cdc/options.ts'
 import { sequencePartName } from '../cdc/definition.ts'
 import { pinsOf } from '../cdc/pins.ts'
+import { parseExpression } from '../expr/parse.ts'
+import { visitSyntax } from '../expr/syntax-walk.ts'
+import type { SqlExpr } from '../expr/syntax.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import { parseTypeName } from '../protocol/schema-json.ts'
 import { failure } from '../base/errors.ts'
@@ -21,6 +24,10 @@ export function parseSchemaText(schema: FlowOptions['schema']): StructType | und
   })
 }
 
+/**
+ * @param rows of the batch; columns that the target has or the options name, and no row has, are NULL in all of them
+ * @throws AUTOCDC_INVALID_DEFINITION where the first batch leaves the type of a column open
+ */
 export function eventSchema(
   rows: readonly Row[],
   options: FlowOptions,
@@ -28,10 +35,77 @@ export function eventSchema(
   target: Snapshot | undefined,
 ): StructType {
   if (declared !== undefined) return declared
-  const known = target === undefined ? [] : [...target.schema.fields, ...sequenceFields(options, target)]
+  const own = target === undefined ? [] : ownFields(target)
+  const known = [...own, ...(target === undefined ? [] : sequenceFields(options, target))]
   const named = new Map(known.map((field) => [field.name.toLowerCase(), field]))
-  const inferred = sourceSchema(rows, { kind: 'struct', fields: [...named.values()] })
-  return { kind: 'struct', fields: inferred.fields.map(widened) }
+  const inferred = sourceSchema(rows, { kind: 'struct', fields: [...named.values()] }).fields.map(widened)
+  const there = new Set(inferred.map(({ name }) => name.toLowerCase()))
+  const absent = [...own, ...namedByOptions(options)].filter(({ name }) => {
+    const isNew = !there.has(name.toLowerCase())
+    there.add(name.toLowerCase())
+    return isNew
+  })
+  if (target === undefined) requireTypes(inferred, options)
+  return { kind: 'struct', fields: [...inferred, ...absent] }
+}
+
+/** Rows with the columns of a declared schema, whatever else they hold. */
+export function declaredColumns(rows: readonly Row[], declared: StructType): readonly Row[] {
+  const names = new Set(declared.fields.map(({ name }) => name.toLowerCase()))
+  return rows.map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => names.has(name.toLowerCase()))))
+}
+
+/** The user's columns of the target: a batch of deletes alone may hold none but keys. */
+function ownFields(target: Snapshot): readonly StructField[] {
+  const [pin] = pinsOf(target).values()
+  const { metadataColumn, intervalColumns } = pin?.definition ?? {
+    metadataColumn: undefined,
+    intervalColumns: undefined,
+  }
+  const ours = new Set([metadataColumn, ...(intervalColumns ?? [])].map((name) => name?.toLowerCase()))
+  return target.schema.fields.filter(({ name }) => !ours.has(name.toLowerCase()))
+}
+
+/** Columns that conditions and exceptions name: in JSON an absent member is a NULL. */
+function namedByOptions(options: FlowOptions): readonly StructField[] {
+  const conditions = [options.applyAsDeleteWhen, options.applyAsTruncateWhen].flatMap((text) =>
+    text === undefined ? [] : namesIn(parseExpression(text)),
+  )
+  const open = [...conditions, ...(options.exceptColumns ?? [])].map((name) => nullable(name, { kind: 'void' }))
+  const list: DataType = { kind: 'array', element: { kind: 'string' }, containsNull: true }
+  return options.columnsToUpdate === undefined ? open : [nullable(options.columnsToUpdate, list), ...open]
+}
+
+const nullable = (name: string, type: DataType): StructField => ({ name, type, nullable: true, metadata: {} })
+
+function namesIn(syntax: SqlExpr): string[] {
+  const names: string[] = []
+  visitSyntax(syntax, (node) => {
+    if (node.kind !== 'name') return
+    const [first = '', second] = node.parts
+    const isQualified = second !== undefined && ['s', 'source'].includes(first.toLowerCase())
+    names.push(isQualified ? second : first)
+  })
+  return names
+}
+
+/** A column of the target must have a type, and one that is NULL in every row has told none. */
+function requireTypes(fields: readonly StructField[], options: FlowOptions): void {
+  const except = new Set(options.exceptColumns?.map((name) => name.toLowerCase()))
+  const only = options.columns?.map((name) => name.toLowerCase())
+  const open = fields
+    .filter(({ name, type }) => type.kind === 'void' && !except.has(name.toLowerCase()))
+    .filter(({ name }) => only?.includes(name.toLowerCase()) ?? true)
+    .map(({ name }) => name)
+  if (open.length === 0) return
+  throw failure(
+    'AUTOCDC_INVALID_DEFINITION',
+    `${open.join(', ')}: NULL in every event of the first batch, so of no known type`,
+    {
+      details: { option: 'schema', columns: open },
+      advice: "Give the flow the types of its source's columns: schema.",
+    },
+  )
 }
 
 /** The parts of the sequence with the types that the flow was made with. */

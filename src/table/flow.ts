@@ -15,11 +15,10 @@ import { tidyTarget } from '../cdc/tidy.ts'
 import { WorkingColumns } from '../cdc/working-rows.ts'
 import type { StatementSetting } from '../commands/binding.ts'
 import { type SourceRows, stagedSource } from '../commands/source.ts'
-import { parseSchemaText } from './flow-schema.ts'
-import { eventSchema } from './flow-schema.ts'
+import { declaredColumns, eventSchema, parseSchemaText } from './flow-schema.ts'
 import type { EventRows, EventSource, SourceLag } from '../relation/event-source.ts'
 import type { RunOptions } from './options.ts'
-import { stageRows } from './source-rows.ts'
+import { stageWithSchema } from './source-rows.ts'
 
 export interface FlowSetting {
   readonly tables: BatchTables
@@ -219,7 +218,8 @@ export class Flow {
     const snapshot = (await target.log.exists()) ? await target.log.refresh() : undefined
     const declared = parseSchemaText(this.#setting.options.schema)
     const schema = eventSchema(rows.rows, this.#setting.options, declared, snapshot)
-    return stageRows(rows.rows, schema, target.plane, options)
+    const taken = declared === undefined ? rows.rows : declaredColumns(rows.rows, declared)
+    return stageWithSchema(taken, schema, target.plane, options)
   }
 
   /** The definition follows from the source's columns, which are the same in every batch. */

@@ -164,6 +164,25 @@ async function stageObjects(
   return stagedSource(staged)
 }
 
+/** Rows that are all there, with just the columns of a schema; a column that a row lacks is NULL in it. */
+export async function stageWithSchema(
+  rows: readonly Row[],
+  schema: StructType,
+  plane: () => Promise<DataPlane>,
+  options: RunOptions,
+): Promise<SourceRows> {
+  const converter = new RowConverter(schema)
+  if (rows.length <= constantRowsLimit) {
+    const batch = converter.batch(rows.map((row, at) => plainRow(row, at + 1)))
+    const columns = schema.fields.map(({ name, type }) => ({ name, type }))
+    return constantSource(columns, batch.columns, batch.rowCount)
+  }
+  const batches = batchesOf(rows, noRows(), converter, options)
+  return stagedSource(await (await plane()).stage({ kind: 'batches', schema, batches }, options))
+}
+
+async function* noRows(): AsyncGenerator<Row> {}
+
 async function* batchesOf(
   head: readonly Row[],
   rows: AsyncGenerator<Row>,
