@@ -2,13 +2,12 @@
  * Every change of a target's rows is a flow's, or moves rows only. A commit of ours says so by a domain of a flow; one without, whose actions
  * change data, was made by other means, and what the target shows is no longer what its events give.
  */
-import { type BraidlakeError, failure } from '../base/errors.ts'
+import { BraidlakeError, failure } from '../base/errors.ts'
 import type { Commit, TableLog } from '../log/table-log.ts'
 import { domainPrefix } from './pins.ts'
 
 /** Commits read back at most to find a flow's. */
 const maxCommitsBack = 10_000
-const commitsAtOnce = 100
 
 export function isFlowCommit({ actions }: Commit): boolean {
   return actions.some(
@@ -40,13 +39,23 @@ function targetChanged({ version, commitInfo }: Commit): BraidlakeError {
   )
 }
 
-/** Looks back from a version to the last commit of a flow. Commits that the log no longer has are not looked at. */
+/**
+ * Looks back from a version to the last commit of a flow, which looked back from there itself. Commits that the log no longer has are not
+ * looked at.
+ */
 export async function requireUntouched(log: TableLog, version: number): Promise<void> {
-  for (let upTo = version; upTo > 0 && version - upTo < maxCommitsBack; upTo -= commitsAtOnce) {
-    const commits = await log.commits(Math.max(0, upTo - commitsAtOnce), upTo).catch(() => [])
-    if (commits.length === 0) return
-    const last = commits.findLastIndex(isFlowCommit)
-    requireFlowCommits(commits.slice(last + 1))
-    if (last >= 0) return
+  for (let at = version; at > 0 && version - at < maxCommitsBack; at--) {
+    const commits = await commitAt(log, at)
+    if (commits.length === 0 || commits.some(isFlowCommit)) return
+    requireFlowCommits(commits)
+  }
+}
+
+async function commitAt(log: TableLog, version: number): Promise<readonly Commit[]> {
+  try {
+    return await log.commits(version - 1, version)
+  } catch (error) {
+    if (error instanceof BraidlakeError && error.code === 'DELTA_LOG_GAP') return []
+    throw error
   }
 }

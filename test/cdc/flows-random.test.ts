@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest'
 import { newTally, simulate } from './flow-simulation.ts'
 
-const runs = Number(process.env['CDC_RUNS'] ?? 1_000)
+const runs = Number(process.env['CDC_RUNS'] ?? 500)
 const firstSeed = Number(process.env['CDC_SEED'] ?? 1)
 const enough = 5
 
