@@ -1,6 +1,6 @@
 /** What a batch did, in numbers of rows. */
 import type { DataPlane, RunOptions } from '../relation/data-plane.ts'
-import { type OutcomeRows, countNames, malformedCount } from './outcome-rows.ts'
+import { type OutcomeRows, type countNames, malformedCount } from './outcome-rows.ts'
 
 /** `kept`: events that went into the state. The others as in the guide's table of diagnostics. */
 export type OutcomeCounts = Readonly<Record<(typeof countNames)[number] | 'duplicates', number>>

@@ -206,7 +206,7 @@ function sequenceType(parts: readonly RelationColumn[]): DataType {
   return { kind: 'struct', fields } satisfies StructType
 }
 
-function holdsMap(type: DataType): boolean {
+export function holdsMap(type: DataType): boolean {
   if (type.kind === 'map') return true
   if (type.kind === 'array') return holdsMap(type.element)
   return type.kind === 'struct' && type.fields.some((field) => holdsMap(field.type))

@@ -19,7 +19,7 @@ import { type Pin, type PinnedDefinition, pinsOf, printPin } from './pins.ts'
 import { cdcOperation } from './target-write.ts'
 import type { BatchTables } from './batch.ts'
 
-const pairProperty = 'braidlake.cdc.target'
+export const pairProperty = 'braidlake.cdc.target'
 const sparkMark = '__spark_autocdc_'
 
 /** Opens or creates the tables, registers the flow, and checks that it goes with them. @throws AUTOCDC_INVALID_STATE, AUTOCDC_FOREIGN_TARGET */

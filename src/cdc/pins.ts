@@ -76,6 +76,12 @@ export function parsePin({ domain, configuration }: DomainMetadata): Pin {
   }
 }
 
+/** Whether flows keep the table. */
+export function isCdcTarget(snapshot: Snapshot): boolean {
+  for (const domain of snapshot.domains.keys()) if (domain.startsWith(domainPrefix)) return true
+  return false
+}
+
 /** The pins of all flows of a target, by flow. */
 export function pinsOf(snapshot: Snapshot): ReadonlyMap<string, Pin> {
   const pins = new Map<string, Pin>()

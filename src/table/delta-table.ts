@@ -11,6 +11,7 @@ import { insertSelectStatement, overwriteSelectStatements } from '../commands/in
 import type { MergeClause } from '../commands/merge-clauses.ts'
 import { mergeStatement } from '../commands/merge.ts'
 import { updateStatement } from '../commands/update.ts'
+import { isCdcTarget } from '../cdc/pins.ts'
 import { checkParametersUsed } from '../expr/syntax-walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import type { HistoryEntry } from '../log/table-log.ts'
@@ -293,6 +294,7 @@ export class DeltaTable {
   async #writable(): Promise<Snapshot> {
     const snapshot = await this.#latest()
     requireWritable(snapshot.protocol, snapshot.schema, snapshot.metadata.configuration)
+    if (isCdcTarget(snapshot)) throw keptByFlows(this.path)
     return snapshot
   }
 
@@ -331,6 +333,14 @@ export class DeltaTable {
   #checkOpen(): void {
     if (this.#closed) throw failure('CLOSED', 'the table handle is closed')
   }
+}
+
+/** Rows of a target follow from the events of its flows; others would be lost or wrong with the next batch. */
+function keptByFlows(path: string): Error {
+  return failure('AUTOCDC_TARGET_CHANGED', `${path} is the target of AUTO CDC, whose rows follow from its events`, {
+    details: { path },
+    advice: 'Send an event to change a row, or erase a key with `cdc erase`. Nothing was changed.',
+  })
 }
 
 function relationOf(state: TransactionState): (conjuncts: readonly string[]) => Promise<Relation> {

@@ -18,6 +18,7 @@ import type { Datum } from '../../src/protocol/datum.ts'
 import type { StructField, StructType } from '../../src/protocol/types.ts'
 import type { DataPlane } from '../../src/relation/data-plane.ts'
 import type { EventRows } from '../../src/relation/event-source.ts'
+import { CdcTarget } from '../../src/table/cdc-target.ts'
 import { Flow } from '../../src/table/flow.ts'
 import { tableParts } from '../../src/table/parts.ts'
 import type { CdcBatch, CdcHistory } from '../../src/testing/cdc-histories.ts'
@@ -31,6 +32,9 @@ export interface World {
   readonly plane: DataPlane
   readonly target: TableParts
   readonly state: TableParts
+  readonly quarantine: TableParts
+  /** Maintenance of the target, with these handles. */
+  targetHandle(): CdcTarget
   flow(options: FlowOptions): Flow
   /** Handles of another process on the same tables; `wrap` puts faults before the store. */
   again(wrap?: (store: ObjectStore) => ObjectStore): World
@@ -48,6 +52,7 @@ export function memoryWorld(): World {
     () => {
       forgetFiles(`${name}/t`)
       forgetFiles(`${name}/t__cdc_state`)
+      forgetFiles(`${name}/t__cdc_quarantine`)
     },
   )
 }
@@ -80,13 +85,16 @@ function worldOn(
     })
   const target = parts('t')
   const state = parts('t__cdc_state')
+  const quarantine = parts('t__cdc_quarantine')
   return {
     plane,
     target,
     state,
+    quarantine,
+    targetHandle: () => new CdcTarget({ tables: { target, state, quarantine }, statePath: '../t__cdc_state' }),
     flow: (options) =>
       new Flow({
-        tables: { target, state },
+        tables: { target, state, quarantine },
         statePath: '../t__cdc_state',
         options,
         properties: {},
