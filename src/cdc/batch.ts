@@ -17,7 +17,7 @@ import { TransactionState } from '../transaction/state.ts'
 import type { BatchTables } from './batch-tables.ts'
 import { type BatchBounds, computeBatch, conflictsIn } from './compute.ts'
 import { commonKeys } from './common-keys.ts'
-import { requireFlowCommits, requireUntouched } from './foreign-changes.ts'
+import { changesData, requireFlowCommits, requireUntouched } from './foreign-changes.ts'
 import { type OutcomeCounts, addCounts, countOutcome, emptyCounts } from './counts.ts'
 import { type Admitted, admissionText, admit } from './maintenance/admission.ts'
 import { liveTruncates } from './maintenance/kept-flow.ts'
@@ -52,6 +52,8 @@ export interface Batch {
   readonly truncates: readonly Datum[]
   /** Rows that no event can be made of, to be set aside; undefined: none. */
   readonly bad?: AsideRows | undefined
+  /** The events follow from the target's rows at this version: where rows changed since, the batch is superseded. Undefined: they do not. */
+  readonly comparedAt?: number | undefined
   /** The pin's offset that the batch follows, and the one after it. */
   readonly after: string | undefined
   readonly offset: string | undefined
@@ -68,7 +70,7 @@ export type BatchOutcome =
       /** Rows that went to the quarantine. */
       readonly setAside: number
     }
-  /** The flow's offset is not the one the batch follows: another process applied events. */
+  /** The flow's offset is not the one the batch follows, or rows it was compared with changed: another process applied events. */
   | { readonly kind: 'superseded'; readonly offset: string | undefined }
 
 export class BatchRun {
@@ -97,6 +99,7 @@ export class BatchRun {
       const own = this.#ownPin(base)
       if (own.offset !== this.#batch.after) return { kind: 'superseded', offset: own.offset }
       await requireUntouched(this.#tables.target.log, base.version)
+      if (await this.#isOutdated(base)) return { kind: 'superseded', offset: own.offset }
       aside.restart()
       const attempt = new Start(this.#tables, this.#columns, this.#plane, this.#batch, base, aside, this.#options)
       try {
@@ -118,6 +121,12 @@ export class BatchRun {
         details: { flow: this.#columns.definition.flow, starts: maxStarts },
       },
     )
+  }
+
+  async #isOutdated({ version }: Snapshot): Promise<boolean> {
+    const { comparedAt } = this.#batch
+    if (comparedAt === undefined) return false
+    return (await this.#tables.target.log.commits(comparedAt, version)).some(changesData)
   }
 
   #ownPin(base: Snapshot): Pin {
@@ -288,6 +297,7 @@ class Start {
       terms.kind !== 'same' ||
       // A truncate concerns every key, also those that the winners brought.
       this.#admitted.truncates.length > 0 ||
+      (this.#batch.comparedAt !== undefined && commits.some(changesData)) ||
       admissionText(newest) !== admissionText(base) ||
       [...this.#pins.values()].some((pin) => someDied(pin, pins.get(pin.flow))) ||
       truncatesOf(pins) !== truncatesOf(this.#pins)

@@ -15,7 +15,7 @@ export function isFlowCommit({ actions }: Commit): boolean {
   )
 }
 
-function changesData({ actions }: Commit): boolean {
+export function changesData({ actions }: Commit): boolean {
   return actions.some(
     (action) =>
       (action.kind === 'add' && action.add.dataChange) || (action.kind === 'remove' && action.remove.dataChange),

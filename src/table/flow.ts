@@ -16,6 +16,7 @@ import { WorkingColumns } from '../cdc/working-rows.ts'
 import type { StatementSetting } from '../commands/binding.ts'
 import { type SourceRows, stagedSource } from '../commands/source.ts'
 import { declaredColumns, eventSchema, parseSchemaText } from './flow-schema.ts'
+import type { OutsideSource } from '../relation/data-plane.ts'
 import type { EventRows, EventSource, SourceLag } from '../relation/event-source.ts'
 import type { RunOptions } from './options.ts'
 import { stageWithSchema } from './source-rows.ts'
@@ -66,6 +67,9 @@ export interface FlowRunReport {
   /** Batches that another process had applied. */
   readonly superseded: number
 }
+
+/** Rows that a relation gives, with the columns of a source. */
+export type ComputedRows = Extract<OutsideSource, { kind: 'relation' }>
 
 /** Times a run begins to read again because another process moved the flow's offset. */
 const maxRestarts = 10_000
@@ -136,10 +140,12 @@ export class Flow {
    * Retries: a batch that was applied before changes nothing.
    */
   async apply(
-    rows: EventRows,
+    rows: EventRows | ComputedRows,
     at: {
       readonly after: string | undefined
       readonly offset: string | undefined
+      /** The rows follow from the target's at this version; where those changed since, the batch is superseded. */
+      readonly comparedAt?: number | undefined
       readonly signal?: AbortSignal | undefined
     },
   ): Promise<
@@ -157,7 +163,8 @@ export class Flow {
         prepared.badRows === 0
           ? undefined
           : { relation: badSourceRows(columns.definition, source.relation), count: prepared.badRows }
-      const batch = { events, bounds, truncates, bad, after: at.after, offset: at.offset }
+      const { after, offset, comparedAt } = at
+      const batch = { events, bounds, truncates, bad, after, offset, comparedAt }
       const done = await new BatchRun(this.#setting.tables, columns, plane, batch, options).run()
       if (done.kind === 'superseded') return done
       const movedRows = await this.#tidy(columns, options)
@@ -212,7 +219,7 @@ export class Flow {
     }
   }
 
-  async #stage(rows: EventRows, options: RunOptions): Promise<SourceRows> {
+  async #stage(rows: EventRows | ComputedRows, options: RunOptions): Promise<SourceRows> {
     const { target } = this.#setting.tables
     if (rows.kind !== 'objects') return stagedSource(await (await target.plane()).stage(rows, options))
     const snapshot = (await target.log.exists()) ? await target.log.refresh() : undefined

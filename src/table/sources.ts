@@ -34,7 +34,7 @@ export type MergeInputSource = RowSource | QuerySource | SelectSource | DeltaTab
 /** Rows that do not depend on the target. */
 export async function outsideRows(
   source: RowSource | QuerySource | DeltaTable,
-  snapshot: Snapshot,
+  snapshot: Pick<Snapshot, 'schema'>,
   parts: TableParts,
   setting: StatementSetting,
   options: RunOptions,

@@ -1,6 +1,8 @@
 /** Small histories applied to a type 2 target, for tests of what reads it. */
 import type { FlowOptions } from '../../src/cdc/options.ts'
+import { silentTelemetry } from '../../src/ports/telemetry.ts'
 import { HistoryTable } from '../../src/table/history-table.ts'
+import { SnapshotFlow, type SnapshotFlowOptions } from '../../src/table/snapshot-flow.ts'
 import type { World } from './engine-world.ts'
 
 export type Plain = Readonly<Record<string, unknown>>
@@ -50,3 +52,21 @@ export function versionText(row: Plain): string {
 }
 
 export const show = (value: unknown): string => (value === null || value === undefined ? '-' : String(value as string))
+
+export function snapshotFlowOf(
+  { plane, target, state, quarantine }: World,
+  options: SnapshotFlowOptions,
+): SnapshotFlow {
+  const setting = {
+    plane: async () => plane,
+    tableName: 't',
+    params: {},
+    nowMicros: 0n,
+    mergeKeyInSetThreshold: 10_000,
+    signal: undefined,
+    telemetry: silentTelemetry,
+    parsed: new Map(),
+  }
+  const tables = { target, state, quarantine }
+  return new SnapshotFlow({ tables, statePath: '../t__cdc_state', properties: {}, setting }, options)
+}
