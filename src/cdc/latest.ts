@@ -5,7 +5,7 @@
 import { col } from '../expr/walk.ts'
 import type { Relation } from '../relation/tree.ts'
 import { action, finalName, outcome } from './fold.ts'
-import { tie } from './resolve-ties.ts'
+import { comparedFields, tie, valueIn } from './resolve-ties.ts'
 import { comparable, restored } from './sequence-order.ts'
 import {
   all,
@@ -33,10 +33,9 @@ const fromBatch = '$fromBatch'
 export function foldLatest(columns: WorkingColumns, events: Relation): Relation {
   const { definition } = columns
   const candidate = structOf([
-    { name: 'seq', value: comparable(columns.sequence) },
-    { name: 'del', value: columns.isDelete },
-    { name: 'origin', value: columns.origin },
-    ...definition.payload.map((column) => ({ name: payloadName(column.name), value: columns.payload(column) })),
+    { name: 'seq', value: comparable(columns.sequence), isNeverNull: true },
+    ...comparedFields(columns),
+    { name: 'origin', value: columns.origin, isNeverNull: true },
   ])
   const isOfBatch = equal(columns.origin, intOf(origin.batch))
   const grouped: Relation = {
@@ -68,8 +67,8 @@ export function foldLatest(columns: WorkingColumns, events: Relation): Relation 
     columns: [
       ...columns.keepKeys(),
       ...definition.payload.flatMap((column) => [
-        { name: payloadName(column.name), value: fieldOf(winner, payloadName(column.name)) },
-        { name: finalName(column.name), value: fieldOf(winner, payloadName(column.name)) },
+        { name: payloadName(column.name), value: valueIn(winner, column) },
+        { name: finalName(column.name), value: valueIn(winner, column) },
       ]),
       { name: row.sequence, value: restored(fieldOf(winner, 'seq'), definition.sequenceType) },
       { name: row.isDelete, value: isDelete },

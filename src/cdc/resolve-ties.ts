@@ -16,6 +16,7 @@ import {
   differs,
   equal,
   fieldOf,
+  filled,
   integerType,
   intOf,
   isThere,
@@ -30,7 +31,9 @@ import {
   when,
   yes,
 } from './terms.ts'
-import { type WorkingColumns, origin, payloadName, row, shownName, writesName } from './working-rows.ts'
+import type { PayloadColumn } from './definition.ts'
+import { isSame } from './sequence-order.ts'
+import { type WorkingColumns, keyName, origin, payloadName, row, shownName, writesName } from './working-rows.ts'
 
 /** Columns of the result besides those of working rows. */
 export const tie = {
@@ -45,9 +48,74 @@ export const tie = {
 const best = '$best'
 const worst = '$worst'
 
+/** @param rows staged, for they are read three times: nearly all stand alone at their sequence, and only the others are compared */
 export function resolveTies(columns: WorkingColumns, rows: Relation): Relation {
+  const alone: Relation = {
+    kind: 'join',
+    join: 'anti',
+    left: rows,
+    right: tiedPlaces(columns, rows),
+    on: atPlace(columns),
+  }
+  const tied: Relation = {
+    kind: 'join',
+    join: 'semi',
+    left: rows,
+    right: tiedPlaces(columns, rows),
+    on: atPlace(columns),
+  }
+  return {
+    kind: 'union',
+    inputs: [{ kind: 'project', input: alone, columns: single(columns) }, winners(columns, tied)],
+  }
+}
+
+const placeName = (name: string): string => `tied.${name}`
+
+/** Keys and sequences of which there are several rows. */
+function tiedPlaces(columns: WorkingColumns, rows: Relation): Relation {
+  const place = [...columns.keepKeys(), { name: row.sequence, value: columns.sequence }]
+  const counted: Relation = {
+    kind: 'aggregate',
+    input: rows,
+    groupBy: place,
+    aggregates: [{ name: '$rows', function: 'count', value: undefined, type: longType }],
+  }
+  return {
+    kind: 'project',
+    input: { kind: 'filter', input: counted, where: less(longOf(1), col('$rows', longType)) },
+    columns: place.map(({ name, value }) => ({ name: placeName(name), value })),
+  }
+}
+
+function atPlace(columns: WorkingColumns): Expr {
+  const { keys, sequenceType } = columns.definition
+  const sequence = col(placeName(row.sequence), sequenceType)
+  const isAt = sequenceType.kind === 'struct' ? isSame(columns.sequence, sequence) : equal(columns.sequence, sequence)
+  return all(
+    ...keys.map(({ name, type }) => equal(col(keyName(name), type), col(placeName(keyName(name)), type))),
+    isAt,
+  )
+}
+
+/** A row that stands alone is its own winner; a tail that does is a delete. */
+function single(columns: WorkingColumns): NamedValue[] {
+  const isStored = any(equal(columns.origin, intOf(origin.target)), equal(columns.origin, intOf(origin.state)))
+  return resultOf(columns, {
+    isDelete: columns.isDelete,
+    origin: columns.origin,
+    payload: (column) => columns.payload(column),
+    writes: (column) => columns.writes(column),
+    shown: (column) => columns.shown(column),
+    hasStored: all(isStored, not(columns.isDelete)),
+    duplicates: longOf(0),
+    isConflict: no,
+  })
+}
+
+function winners(columns: WorkingColumns, rows: Relation): Relation {
   const { definition } = columns
-  const candidate = structOf([...comparedFields(columns), { name: 'origin', value: columns.origin }])
+  const candidate = structOf([...comparedFields(columns), { name: 'origin', value: columns.origin, isNeverNull: true }])
   const strong = when(columns.weak, nothing(candidate.type), candidate)
   const isStored = any(equal(columns.origin, intOf(origin.target)), equal(columns.origin, intOf(origin.state)))
   const grouped: Relation = {
@@ -84,20 +152,29 @@ export function resolveTies(columns: WorkingColumns, rows: Relation): Relation {
   return { kind: 'project', input: grouped, columns: resolved(columns, candidate) }
 }
 
-/** What decides between events of one sequence, the first field first. */
-function comparedFields(columns: WorkingColumns): NamedValue[] {
+/** What decides between events of one sequence, the first field first; the delete flag is `del`. */
+export function comparedFields(columns: WorkingColumns): NamedValue[] {
+  const flag = (name: string, value: Expr): NamedValue => ({ name, value, isNeverNull: true })
   return [
-    { name: 'del', value: columns.isDelete },
-    ...columns.definition.payload.flatMap((column) => [
-      ...(column.mayStay ? [{ name: writesName(column.name), value: columns.writes(column) }] : []),
-      { name: `n.${column.name}`, value: isThere(columns.payload(column)) },
-      { name: payloadName(column.name), value: columns.payload(column) },
-    ]),
+    flag('del', columns.isDelete),
+    ...columns.definition.payload.flatMap((column) => {
+      const value = columns.payload(column)
+      const plain = filled(value)
+      return [
+        ...(column.mayStay ? [flag(writesName(column.name), columns.writes(column))] : []),
+        flag(`n.${column.name}`, isThere(value)),
+        plain === undefined ? { name: payloadName(column.name), value } : flag(payloadName(column.name), plain),
+      ]
+    }),
   ]
 }
 
+/** A payload value out of such a struct. */
+export function valueIn(struct: Expr, { name, type }: PayloadColumn): Expr {
+  return when(fieldOf(struct, `n.${name}`), fieldOf(struct, payloadName(name)), nothing(type))
+}
+
 function resolved(columns: WorkingColumns, candidate: Expr): NamedValue[] {
-  const { definition } = columns
   const winner = col(best, candidate.type)
   const loser = col(worst, candidate.type)
   const count = (name: string) => col(name, longType)
@@ -109,35 +186,44 @@ function resolved(columns: WorkingColumns, candidate: Expr): NamedValue[] {
   const disagree = comparedFields(columns).map(({ name }) => differs(fieldOf(winner, name), fieldOf(loser, name)))
   const fromBatch = count('$fromBatch')
   const used = all(not(implied), equal(fieldOf(winner, 'origin'), intOf(origin.batch)))
+  return resultOf(columns, {
+    isDelete,
+    origin: when(implied, intOf(origin.implied), fieldOf(winner, 'origin')),
+    payload: (column) => when(isDelete, nothing(column.type), valueIn(winner, column)),
+    writes: ({ name }) => when(isDelete, yes, fieldOf(winner, writesName(name))),
+    shown: ({ name, type }) => fieldOf(col(shownName(name), structOf([{ name: 'v', value: nothing(type) }]).type), 'v'),
+    hasStored: some('$stored'),
+    duplicates: call('-', [fromBatch, when(used, longOf(1), longOf(0))]),
+    isConflict: all(some('$fromBatch'), any(implied, all(isThere(winner), any(...disagree)))),
+  })
+}
+
+interface Result {
+  readonly isDelete: Expr
+  readonly origin: Expr
+  readonly payload: (column: PayloadColumn) => Expr
+  readonly writes: (column: PayloadColumn) => Expr
+  readonly shown: (column: PayloadColumn) => Expr
+  readonly hasStored: Expr
+  readonly duplicates: Expr
+  readonly isConflict: Expr
+}
+
+function resultOf(columns: WorkingColumns, result: Result): NamedValue[] {
   return [
     ...columns.keepKeys(),
     { name: row.sequence, value: columns.sequence },
-    { name: row.isDelete, value: isDelete },
-    { name: row.origin, value: when(implied, intOf(origin.implied), fieldOf(winner, 'origin')) },
-    ...definition.payload.map((column) => ({
-      name: payloadName(column.name),
-      value: when(isDelete, nothing(column.type), fieldOf(winner, payloadName(column.name))),
-    })),
-    ...columns.partial.map((column) => ({
-      name: writesName(column.name),
-      value: when(isDelete, yes, fieldOf(winner, writesName(column.name))),
-    })),
-    ...columns.partial.map(({ name, type }) => ({
-      name: shownName(name),
-      value: fieldOf(col(shownName(name), structOf([{ name: 'v', value: nothing(type) }]).type), 'v'),
-    })),
+    { name: row.isDelete, value: result.isDelete },
+    { name: row.origin, value: result.origin },
+    ...columns.definition.payload.map((column) => ({ name: payloadName(column.name), value: result.payload(column) })),
+    ...columns.partial.map((column) => ({ name: writesName(column.name), value: result.writes(column) })),
+    ...columns.partial.map((column) => ({ name: shownName(column.name), value: result.shown(column) })),
     { name: row.file, value: columns.file },
     { name: row.position, value: columns.position },
     { name: row.start, value: columns.start },
     { name: row.end, value: columns.end },
-    { name: tie.hasStored, value: some('$stored') },
-    {
-      name: tie.duplicates,
-      value: call('-', [fromBatch, when(used, longOf(1), longOf(0))]),
-    },
-    {
-      name: tie.isConflict,
-      value: all(some('$fromBatch'), any(implied, all(isThere(winner), any(...disagree)))),
-    },
+    { name: tie.hasStored, value: result.hasStored },
+    { name: tie.duplicates, value: result.duplicates },
+    { name: tie.isConflict, value: result.isConflict },
   ]
 }

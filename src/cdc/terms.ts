@@ -1,6 +1,7 @@
 /** Short words for the typed expressions that the steps of a batch are made of. */
 import type { Expr } from '../expr/tree.ts'
 import { call, col, lit } from '../expr/walk.ts'
+import { Decimal } from '../protocol/datum.ts'
 import type { DataType, StructType } from '../protocol/types.ts'
 
 export const booleanType = { kind: 'boolean' } as const
@@ -52,14 +53,49 @@ export const first = (...values: readonly Expr[]): Expr => call('coalesce', valu
 export interface NamedValue {
   readonly name: string
   readonly value: Expr
+  /** Of a struct's field: it is never NULL, which makes structs cheaper to compare. */
+  readonly isNeverNull?: boolean
 }
 
 export function structOf(fields: readonly NamedValue[]): Expr {
   const type: StructType = {
     kind: 'struct',
-    fields: fields.map(({ name, value }) => ({ name, type: value.type, nullable: true, metadata: {} })),
+    fields: fields.map(({ name, value, isNeverNull }) => ({
+      name,
+      type: value.type,
+      nullable: isNeverNull !== true,
+      metadata: {},
+    })),
   }
   return { kind: 'call', name: 'struct', args: fields.map(({ value }) => value), type }
+}
+
+/** The value, or where it is NULL some value of its type; undefined for types that have no simple one. */
+export function filled(value: Expr): Expr | undefined {
+  const { type } = value
+  switch (type.kind) {
+    case 'boolean':
+      return first(value, no)
+    case 'byte':
+    case 'short':
+    case 'integer':
+    case 'float':
+    case 'double':
+    case 'date':
+      return first(value, lit(0, type))
+    case 'long':
+    case 'timestamp':
+    case 'timestamp_ntz':
+      return first(value, lit(0n, type))
+    case 'decimal':
+      return first(value, lit(new Decimal(0n, type.scale), type))
+    case 'string':
+      return first(value, lit('', type))
+    case 'binary':
+      return first(value, lit(new Uint8Array(), type))
+    default:
+      return undefined
+  }
 }
 
 /** A field by name; the struct must have it. */

@@ -25,7 +25,10 @@ export function printOrder(by: readonly SortKey[]): string {
 /** `min` or `max` as a call, with or without OVER behind it. */
 export function printExtreme(name: 'min' | 'max', value: Expr): string {
   const printed = printExpr(value)
-  return isNested(value.type) ? `arg_${name}(${printed}, ${orderKey(printed, value.type, 0)})` : `${name}(${printed})`
+  // Where no NULL can be inside, DuckDB's order is the engine's, and needs no key.
+  return isNested(value.type) && !holdsNoNull(value.type)
+    ? `arg_${name}(${printed}, ${orderKey(printed, value.type, 0)})`
+    : `${name}(${printed})`
 }
 
 function orderParts(sql: string, type: DataType): readonly string[] {
@@ -49,6 +52,11 @@ function orderKey(sql: string, type: DataType, depth: number): string {
     return [`p${place} := ${value} IS NOT NULL`, `k${place} := ${orderKey(value, field.type, depth)}`]
   })
   return `CASE WHEN ${sql} IS NULL THEN NULL ELSE struct_pack(${parts.join(', ')}) END`
+}
+
+/** A struct of plain fields, none of which may be NULL. */
+function holdsNoNull(type: DataType): boolean {
+  return type.kind === 'struct' && type.fields.every((field) => !field.nullable && !isNested(field.type))
 }
 
 function isNested(type: DataType): boolean {
