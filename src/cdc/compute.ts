@@ -62,9 +62,13 @@ export async function computeBatch(
     )
     const suffix = await stage(targetSuffix(columns, ground.target.snapshot, files, keys, ground.watermark))
     try {
-      const rows = await gathered(columns, ground, events, keys, suffix)
-      const outcome = await stage(finish(columns, resolveTies(columns, { kind: 'union', inputs: rows })))
-      return { outcome, keys }
+      const inputs = await gathered(columns, ground, events, keys, suffix)
+      const rows = await stage({ kind: 'union', inputs })
+      try {
+        return { outcome: await stage(finish(columns, resolveTies(columns, stagedRelation(rows)))), keys }
+      } finally {
+        await rows.release()
+      }
     } finally {
       await suffix.release()
     }
@@ -72,6 +76,12 @@ export async function computeBatch(
     await keys.release()
     throw error
   }
+}
+
+/** Staged rows under their own names. */
+function stagedRelation(rows: StagedRows): Relation {
+  const columns = rows.columns.map(({ name, type }) => ({ name, from: name, type }))
+  return { kind: 'staged', rows, columns, rowNumber: undefined }
 }
 
 export function folded(columns: WorkingColumns, settled: Relation): Relation {
