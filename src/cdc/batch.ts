@@ -27,6 +27,8 @@ import { atPlacesOf, stagedRelation } from './maintenance/whole-target.ts'
 import { countRows } from './maintenance/maintenance-context.ts'
 import { sequenceConflict } from './maintenance/conflicts.ts'
 import { OutcomeRows } from './outcome-rows.ts'
+import { BeliefColumns, BeliefRows, type BatchOutcomeRows } from './beliefs.ts'
+import { computeBeliefs } from './bitemporal.ts'
 import { type Pin, domainOf, pinsOf, printPin, someDied, withAttempts } from './pins.ts'
 import { keysRelation } from './rows-of-keys.ts'
 import { printSequence } from './sequence-text.ts'
@@ -212,7 +214,7 @@ class Start {
     const computed = await this.#compute(events)
     let applied = false
     try {
-      const rows = new OutcomeRows(this.#columns, computed.outcome)
+      const rows = this.#rowsOf(computed.outcome)
       const { counts, malformed } = await countOutcome(this.#plane, rows, this.#options)
       if (malformed > 0) throw await this.#malformed(rows, malformed)
       if (counts.conflicting > 0 && this.#columns.definition.onSequenceConflict !== 'deterministic')
@@ -226,7 +228,13 @@ class Start {
     }
   }
 
-  async #take(rows: OutcomeRows, counts: OutcomeCounts): Promise<void> {
+  #rowsOf(outcome: StagedRows): BatchOutcomeRows {
+    const { system } = this.#columns.definition
+    if (system === undefined) return new OutcomeRows(this.#columns, outcome)
+    return new BeliefRows(new BeliefColumns(this.#columns, system), outcome)
+  }
+
+  async #take(rows: BatchOutcomeRows, counts: OutcomeCounts): Promise<void> {
     this.#counts = addCounts(this.#counts, counts)
     await this.#write.add(this.#plane, rows, counts.inserted + counts.updated > 0, this.#options)
     if (counts.kept === 0) return
@@ -236,25 +244,22 @@ class Start {
   }
 
   async #compute(events: Relation, finish?: typeof conflictsIn) {
-    return computeBatch(
-      this.#plane,
-      this.#columns,
-      {
-        target: this.#write.state,
-        state: await this.#stateNow(),
-        pins: this.#pins,
-        truncates: this.#truncates(),
-        truncatesAll: this.#admitted.truncates.length > 0,
-        watermark: this.#admitted.watermark,
-      },
-      events,
-      this.#batch.bounds,
-      this.#options,
-      finish,
-    )
+    const ground = {
+      target: this.#write.state,
+      state: await this.#stateNow(),
+      pins: this.#pins,
+      truncates: this.#truncates(),
+      truncatesAll: this.#admitted.truncates.length > 0,
+      watermark: this.#admitted.watermark,
+    }
+    const { bounds } = this.#batch
+    const { system } = this.#columns.definition
+    if (system !== undefined)
+      return computeBeliefs(this.#plane, this.#columns, system, ground, events, bounds, this.#options)
+    return computeBatch(this.#plane, this.#columns, ground, events, bounds, this.#options, finish)
   }
 
-  async #malformed(rows: OutcomeRows, count: number): Promise<Error> {
+  async #malformed(rows: BatchOutcomeRows, count: number): Promise<Error> {
     const some = await someBadRows(this.#plane, this.#columns, rows.malformed(), this.#options)
     return malformedError(`a batch of flow ${this.#columns.definition.flow}`, count, some)
   }

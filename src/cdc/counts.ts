@@ -22,7 +22,7 @@ export const emptyCounts: OutcomeCounts = {
 /** @returns besides the counts, how many rows that the target had are none that events give */
 export async function countOutcome(
   plane: DataPlane,
-  rows: OutcomeRows,
+  rows: Pick<OutcomeRows, 'counts'>,
   options: RunOptions,
 ): Promise<{ readonly counts: OutcomeCounts; readonly malformed: number }> {
   const relation = rows.counts()

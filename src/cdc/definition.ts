@@ -19,6 +19,13 @@ export interface PayloadColumn extends RelationColumn {
   readonly mayStay: boolean
 }
 
+/** The second axis of a bitemporal target. */
+export interface SystemAxis extends RelationColumn {
+  /** The sequence, over the source's columns. */
+  readonly value: Expr
+  readonly names: { readonly start: string; readonly end: string }
+}
+
 export interface FlowDefinition {
   readonly flow: string
   readonly scdType: 1 | 2
@@ -31,6 +38,8 @@ export interface FlowDefinition {
   /** Some event may leave a column as it was, so that an event says which columns it writes. */
   readonly isPartial: boolean
   readonly names: { readonly start: string; readonly end: string; readonly metadata: string }
+  /** Bitemporal targets alone; their `scdType` is 2. */
+  readonly system?: SystemAxis | undefined
   readonly onSequenceConflict: 'deterministic' | 'error' | 'quarantine'
   readonly onBadRow: 'fail' | 'quarantine'
   /** Over the source's columns, `s.<name>`. */
@@ -58,8 +67,10 @@ export function defineFlow(
     end: options.intervalColumns?.end ?? '__END_AT',
     metadata: options.metadataColumn ?? '__cdc',
   }
-  const scdType = options.storedAsScdType ?? 1
-  checkReserved(columns, scdType === 2 ? [names.start, names.end, names.metadata] : [names.metadata])
+  const scdType = options.storedAs === 'bitemporal' ? 2 : (options.storedAsScdType ?? 1)
+  const system = systemAxis(options, columns)
+  const ours = scdType === 2 ? [names.start, names.end, names.metadata] : [names.metadata]
+  checkReserved(columns, system === undefined ? ours : [...ours, system.names.start, system.names.end])
   const find = (wanted: readonly string[]) => named(columns, wanted)
   const keys = find(options.keys)
   const sequence = find(typeof options.sequenceBy === 'string' ? [options.sequenceBy] : options.sequenceBy)
@@ -99,6 +110,7 @@ export function defineFlow(
     sequenceType: sequenceType(sequence),
     isPartial: payload.some(({ mayStay }) => mayStay),
     names,
+    system,
     onSequenceConflict: options.onSequenceConflict ?? 'deterministic',
     onBadRow: options.onBadRow ?? 'fail',
     source: {
@@ -131,8 +143,25 @@ function checkOptions(options: FlowOptions): void {
   }
   if (typeof ignoreNullUpdates === 'object' && 'on' in ignoreNullUpdates && ignoreNullUpdates.on.length === 0)
     throw failure('AUTOCDC_IGNORE_NULL_EMPTY_COLUMN_LIST', 'ignoreNullUpdates lists no column')
-  if (trackHistory !== undefined && options.storedAsScdType !== 2)
+  if (trackHistory !== undefined && options.storedAsScdType !== 2 && options.storedAs !== 'bitemporal')
     throw invalid('trackHistory is for type 2: type 1 keeps no history', 'trackHistory')
+}
+
+function systemAxis(options: FlowOptions, columns: readonly RelationColumn[]): SystemAxis | undefined {
+  const { storedAs, storedAsScdType, systemSequenceBy, systemColumns } = options
+  if (storedAs === undefined && systemSequenceBy === undefined && systemColumns === undefined) return undefined
+  if (storedAs === undefined || systemSequenceBy === undefined)
+    throw invalid('storedAs bitemporal and systemSequenceBy need each other', 'systemSequenceBy')
+  if (storedAsScdType === 1) throw invalid('a bitemporal target is of type 2', 'storedAsScdType')
+  if (options.applyAsTruncateWhen !== undefined)
+    throw invalid('a bitemporal target takes no truncates: they have no system sequence', 'applyAsTruncateWhen')
+  if (options.onSequenceConflict !== undefined && options.onSequenceConflict !== 'deterministic')
+    throw invalid('in a bitemporal target a conflict may only be settled: onSequenceConflict', 'onSequenceConflict')
+  const column = named(columns, [systemSequenceBy])[0]
+  if (column === undefined) throw invalid('systemSequenceBy names no column', 'systemSequenceBy')
+  checkOrderable(column)
+  const names = { start: systemColumns?.start ?? '__SYSTEM_START_AT', end: systemColumns?.end ?? '__SYSTEM_END_AT' }
+  return { ...column, value: fromSource(column), names }
 }
 
 function checkReserved(columns: readonly RelationColumn[], reserved: readonly string[]): void {

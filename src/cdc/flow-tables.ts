@@ -38,7 +38,7 @@ export async function openFlowTables(
 }
 
 function pinnedDefinition(definition: FlowDefinition): PinnedDefinition {
-  const { scdType, names } = definition
+  const { scdType, names, system } = definition
   return {
     scdType,
     keys: Object.fromEntries(definition.keys.map(({ name, type }) => [name, typeName(type)])),
@@ -52,6 +52,9 @@ function pinnedDefinition(definition: FlowDefinition): PinnedDefinition {
             .sort(),
     metadataColumn: names.metadata,
     intervalColumns: scdType === 1 ? undefined : [names.start, names.end],
+    ...(system === undefined
+      ? {}
+      : { systemType: typeName(system.type), systemColumns: [system.names.start, system.names.end] as const }),
   }
 }
 
@@ -233,6 +236,8 @@ const driftReasons = {
   tracked: 'TRACK_HISTORY_DRIFT',
   metadataColumn: 'METADATA_COLUMN_DRIFT',
   intervalColumns: 'INTERVAL_COLUMNS_DRIFT',
+  systemType: 'SCD_TYPE_DRIFT',
+  systemColumns: 'INTERVAL_COLUMNS_DRIFT',
 } as const
 
 function checkDrift(stored: PinnedDefinition, now: PinnedDefinition, flow: string): void {

@@ -45,7 +45,7 @@ import {
   when,
   yes,
 } from './terms.ts'
-import { type WorkingColumns, keyName, origin, row } from './working-rows.ts'
+import { type WorkingColumns, keyName, origin, row, systemSequence } from './working-rows.ts'
 
 /** The least sequence of each key of the batch; NULL: its whole history is wanted. */
 export const firstOfKey = '$first'
@@ -74,7 +74,9 @@ export function eventRows(columns: WorkingColumns, source: Relation): Relation {
       ...notInTarget(definition),
     },
   })
-  return { kind: 'project', input: { kind: 'filter', input: source, where: isGoodEvent(definition) }, columns: fields }
+  const known = definition.system === undefined ? [] : [{ name: systemSequence, value: definition.system.value }]
+  const input: Relation = { kind: 'filter', input: source, where: isGoodEvent(definition) }
+  return { kind: 'project', input, columns: [...fields, ...known] }
 }
 
 function fromSource(column: { readonly name: string; readonly type: DataType } | undefined): Expr {
@@ -89,8 +91,9 @@ export function sequenceOf({ sequenceType }: FlowDefinition, parts: readonly Exp
 }
 
 /** No part of the keys and of the sequence is NULL, and it is no truncate. */
-export function isGoodEvent({ keys, source }: FlowDefinition): Expr {
+export function isGoodEvent({ keys, source, system }: FlowDefinition): Expr {
   return all(
+    ...(system === undefined ? [] : [isThere(system.value)]),
     ...keys.map((key) => isThere(fromSource(key))),
     ...(source.sequence.length === 1 ? source.sequence.map(isThere) : []),
     ...(source.isTruncate === undefined ? [] : [not(surely(source.isTruncate))]),

@@ -19,6 +19,8 @@ export const stateColumn = {
   sequence: '__sequence',
   isDelete: '__is_delete',
   written: '__written',
+  /** Bitemporal targets alone. */
+  system: '__system',
 } as const
 
 const nullable = { nullable: true, metadata: {} } as const
@@ -32,7 +34,8 @@ function writtenType(definition: FlowDefinition): DataType {
 
 export function metadataType(definition: FlowDefinition): StructType {
   const fields = [{ name: metadataField.sequence, type: definition.sequenceType, ...nullable }]
-  if (!definition.isPartial) return { kind: 'struct', fields }
+  // A bitemporal target's state keeps every event, and what it wrote.
+  if (!definition.isPartial || definition.system !== undefined) return { kind: 'struct', fields }
   return {
     kind: 'struct',
     fields: [...fields, { name: metadataField.written, type: writtenType(definition), ...nullable }],
@@ -40,12 +43,17 @@ export function metadataType(definition: FlowDefinition): StructType {
 }
 
 export function targetColumnsOf(definition: FlowDefinition): readonly RelationColumn[] {
-  const { names, selected, sequenceType, scdType } = definition
+  const { names, selected, sequenceType, scdType, system } = definition
   const interval = [
     { name: names.start, type: sequenceType },
     { name: names.end, type: sequenceType },
   ]
-  return [...selected, ...(scdType === 2 ? interval : []), { name: names.metadata, type: metadataType(definition) }]
+  const believed = (system === undefined ? [] : [system.names.start, system.names.end]).map((name) => ({
+    name,
+    type: system?.type ?? sequenceType,
+  }))
+  const metadata = { name: names.metadata, type: metadataType(definition) }
+  return [...selected, ...(scdType === 2 ? interval : []), ...believed, metadata]
 }
 
 export function stateColumnsOf(definition: FlowDefinition): readonly RelationColumn[] {
@@ -55,6 +63,7 @@ export function stateColumnsOf(definition: FlowDefinition): readonly RelationCol
     { name: stateColumn.sequence, type: definition.sequenceType },
     { name: stateColumn.isDelete, type: { kind: 'boolean' } },
     ...definition.selected,
+    ...(definition.system === undefined ? [] : [{ name: stateColumn.system, type: definition.system.type }]),
     ...(definition.isPartial ? [{ name: stateColumn.written, type: writtenType(definition) }] : []),
   ]
 }

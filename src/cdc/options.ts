@@ -24,6 +24,12 @@ export interface FlowOptions {
   /** A column of the source that lists the columns an event writes; its other columns stay as they were. */
   readonly columnsToUpdate?: string | undefined
   readonly storedAsScdType?: 1 | 2 | undefined
+  /** Keep of the type 2 rows also since when, and until when, each was believed; in place of `storedAsScdType`. */
+  readonly storedAs?: 'bitemporal' | undefined
+  /** Bitemporal: a column of the source that says when the system learnt of an event. It orders beliefs as `sequenceBy` does rows. */
+  readonly systemSequenceBy?: string | undefined
+  /** Bitemporal: names of the system's interval columns. Default `__SYSTEM_START_AT`, `__SYSTEM_END_AT`. */
+  readonly systemColumns?: { readonly start: string; readonly end: string } | undefined
   /** Type 2: columns whose changes open a new row. Default: all but the keys. */
   readonly trackHistory?: ColumnSelection | undefined
   /** Events of one key and sequence that differ. Default `deterministic`: a delete wins, else the greater payload. */

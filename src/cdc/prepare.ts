@@ -58,6 +58,7 @@ export function isBad(definition: FlowDefinition): Expr {
   const { isTruncate, sequence } = definition.source
   const noSequence = hasNoSequence(sequence)
   const noKey = any(...definition.keys.map((key) => isNull(given(key))))
+  if (definition.system !== undefined) return any(noSequence, noKey, isNull(definition.system.value))
   return isTruncate === undefined ? any(noSequence, noKey) : any(noSequence, all(not(surely(isTruncate)), noKey))
 }
 
@@ -67,6 +68,8 @@ export const hasNoSequence = (parts: readonly Expr[]): Expr => (parts.length ===
 interface BadRows {
   readonly total: number
   readonly withoutSequence: number
+  /** Bitemporal targets alone. */
+  readonly withoutSystem: number
   readonly withoutKey: Readonly<Record<string, number>>
 }
 
@@ -92,17 +95,23 @@ async function badRows(
       aggregates: [
         count('total', isBad(definition)),
         count('sequence', hasNoSequence(definition.source.sequence)),
+        count('system', definition.system === undefined ? no : isNull(definition.system.value)),
         ...definition.keys.map((key) => count(`key ${key.name}`, all(isEvent, isNull(given(key))))),
       ],
     },
     options,
   )
-  const [total = 0n, withoutSequence = 0n, ...keys] = values
+  const [total = 0n, withoutSequence = 0n, withoutSystem = 0n, ...keys] = values
   const withoutKey = definition.keys.flatMap(({ name }, place) => {
     const rows = Number(keys[place] ?? 0)
     return rows === 0 ? [] : [[name, rows] as const]
   })
-  return { total: Number(total), withoutSequence: Number(withoutSequence), withoutKey: Object.fromEntries(withoutKey) }
+  return {
+    total: Number(total),
+    withoutSequence: Number(withoutSequence),
+    withoutSystem: Number(withoutSystem),
+    withoutKey: Object.fromEntries(withoutKey),
+  }
 }
 
 async function invalid(
@@ -124,10 +133,13 @@ async function invalid(
       names.map(({ name, type }, place) => [name.replace(/^s\./, ''), toJs(values[place] ?? null, type)]),
     ),
   )
-  const reason = bad.withoutSequence > 0 ? 'NULL_SEQUENCE' : 'NULL_KEY'
+  const lacksSystem = bad.withoutSystem > 0 && Object.keys(bad.withoutKey).length === 0
+  const reason = bad.withoutSequence > 0 ? 'NULL_SEQUENCE' : lacksSystem ? 'NULL_SYSTEM_SEQUENCE' : 'NULL_KEY'
   const what =
-    reason === 'NULL_SEQUENCE'
-      ? `${bad.withoutSequence} events have no sequence`
+    reason !== 'NULL_KEY'
+      ? reason === 'NULL_SEQUENCE'
+        ? `${bad.withoutSequence} events have no sequence`
+        : `${bad.withoutSystem} events have no system sequence`
       : `events have NULL keys: ${Object.entries(bad.withoutKey)
           .map(([name, rows]) => `\`${name}\` in ${rows}`)
           .join(', ')}`

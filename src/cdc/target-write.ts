@@ -18,7 +18,7 @@ import { engineInfo } from '../transaction/engine-info.ts'
 import { afterCommit } from '../transaction/post-commit.ts'
 import { TransactionState } from '../transaction/state.ts'
 import { tableWriteRequest } from '../transaction/write-request.ts'
-import type { OutcomeRows } from './outcome-rows.ts'
+import type { BatchOutcomeRows } from './beliefs.ts'
 import { rowsOfKeys } from './rows-of-keys.ts'
 import type { WorkingColumns } from './working-rows.ts'
 import { row } from './working-rows.ts'
@@ -78,7 +78,7 @@ export class TargetWrite {
   }
 
   /** Takes in what a computation gave, on top of what is there. */
-  async add(plane: DataPlane, outcome: OutcomeRows, writes: boolean, options: RunOptions): Promise<void> {
+  async add(plane: DataPlane, outcome: BatchOutcomeRows, writes: boolean, options: RunOptions): Promise<void> {
     await this.remove(plane, outcome.removed(), options)
     if (!writes) return
     for (const which of this.#columns.definition.scdType === 2 ? (['closed', 'open'] as const) : (['open'] as const)) {

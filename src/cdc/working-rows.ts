@@ -40,6 +40,9 @@ export const row = {
   end: '$end',
 } as const
 
+/** Of events of bitemporal targets, beside the columns of every working row. */
+export const systemSequence = '$system'
+
 /** The columns of a flow's working rows as expressions. */
 export class WorkingColumns {
   readonly definition: FlowDefinition

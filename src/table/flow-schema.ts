@@ -58,11 +58,9 @@ export function declaredColumns(rows: readonly Row[], declared: StructType): rea
 /** The user's columns of the target: a batch of deletes alone may hold none but keys. */
 function ownFields(target: Snapshot): readonly StructField[] {
   const [pin] = pinsOf(target).values()
-  const { metadataColumn, intervalColumns } = pin?.definition ?? {
-    metadataColumn: undefined,
-    intervalColumns: undefined,
-  }
-  const ours = new Set([metadataColumn, ...(intervalColumns ?? [])].map((name) => name?.toLowerCase()))
+  const stored = pin?.definition
+  const names = [stored?.metadataColumn, ...(stored?.intervalColumns ?? []), ...(stored?.systemColumns ?? [])]
+  const ours = new Set(names.map((name) => name?.toLowerCase()))
   return target.schema.fields.filter(({ name }) => !ours.has(name.toLowerCase()))
 }
 

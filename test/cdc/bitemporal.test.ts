@@ -1,0 +1,152 @@
+/** Bitemporal targets against the oracle: any history, events learnt of in any order, after every batch. */
+import { describe, expect, test } from 'vitest'
+import { type SystemEvent, bitemporal } from '../../src/cdc/bitemporal-oracle.ts'
+import type { FlowOptions } from '../../src/cdc/options.ts'
+import { datumKey } from '../../src/protocol/datum-order.ts'
+import type { Datum } from '../../src/protocol/datum.ts'
+import type { EventRows } from '../../src/relation/event-source.ts'
+import { type CdcHistory, type HistoryOptions, cdcHistory } from '../../src/testing/cdc-histories.ts'
+import { type SeededRandom, seededRandom } from '../../src/testing/seeded-random.ts'
+import { type World, duckdbWorld, flowFor, memoryWorld, rowsOf, tableRows } from './engine-world.ts'
+
+const systemType = { kind: 'long' } as const
+
+interface SystemHistory {
+  readonly history: CdcHistory
+  readonly batches: readonly (readonly SystemEvent[])[]
+}
+
+/** `ascending`: all events of a batch are learnt of at once, later than those before. `any`: in whatever order. */
+function systemHistory(random: SeededRandom, order: 'ascending' | 'any', options: HistoryOptions): SystemHistory {
+  const history = cdcHistory(random, options)
+  const batches = history.batches.map(({ events }, index) =>
+    events.map((event): SystemEvent => ({
+      ...event,
+      system: BigInt(order === 'ascending' ? index + 1 : random.integer(1, 6)),
+    })),
+  )
+  return { history, batches }
+}
+
+const options = (history: CdcHistory, more: Partial<FlowOptions> = {}): FlowOptions => {
+  const { storedAsScdType: _, applyAsTruncateWhen: __, ...plain } = flowFor(history, 2, more)
+  return {
+    ...plain,
+    storedAs: 'bitemporal',
+    systemSequenceBy: 'sys',
+    exceptColumns: [...(plain.exceptColumns ?? []), 'sys'],
+  }
+}
+
+function sourceRows(history: CdcHistory, events: readonly SystemEvent[]): EventRows {
+  const rows = rowsOf(history, { events, truncates: [] })
+  if (rows.kind !== 'batches' || !(Symbol.iterator in rows.batches)) throw new Error('batches in memory')
+  const system = { name: 'sys', type: systemType, nullable: true, metadata: {} }
+  const [batch] = rows.batches
+  return {
+    kind: 'batches',
+    schema: { kind: 'struct', fields: [...rows.schema.fields, system] },
+    batches: [{ rowCount: events.length, columns: [...(batch?.columns ?? []), events.map((event) => event.system)] }],
+  }
+}
+
+async function expectBeliefs(world: World, history: CdcHistory, events: readonly SystemEvent[], label: string) {
+  const { schema } = history
+  const text = (
+    key: readonly Datum[],
+    payload: readonly Datum[],
+    sequences: readonly Datum[],
+    systems: readonly Datum[],
+  ) =>
+    JSON.stringify([
+      key.map((value, place) => datumKey(value, schema.keyTypes[place] ?? { kind: 'void' })),
+      payload.map((value, place) => datumKey(value, schema.payloadTypes[place] ?? { kind: 'void' })),
+      sequences.map((value) => (value === null ? null : datumKey(value, schema.sequenceType))),
+      systems.map(String),
+    ])
+  const expected = bitemporal(events, schema, systemType).keys.flatMap(({ key, rows }) =>
+    rows.map((row) => text(key, row.payload, [row.start, row.end, row.recordStart], [row.systemStart, row.systemEnd])),
+  )
+  const { names, rows } = await tableRows(world.target)
+  const found = rows.map((row) => {
+    const value = (name: string) => row[names.indexOf(name)] ?? null
+    const metadata = value('__cdc') as readonly Datum[]
+    return text(
+      history.keyFields.map(({ name }) => value(name)),
+      history.payloadFields.map(({ name }) => value(name)),
+      [value('__START_AT'), value('__END_AT'), metadata[0] ?? null],
+      [value('__SYSTEM_START_AT'), value('__SYSTEM_END_AT')],
+    )
+  })
+  expect(found.toSorted(), label).toEqual(expected.toSorted())
+}
+
+const kinds = [
+  ['system sequences ascend', 'ascending', {}],
+  ['system sequences in any order', 'any', {}],
+  ['NULLs ignored', 'any', { partialUpdates: 'ignoreNull' }],
+  ['columns listed', 'any', { partialUpdates: 'columnsToUpdate' }],
+  ['columns of every type', 'any', { allTypes: true }],
+] as const
+
+describe.each([
+  ['memory', memoryWorld, 12],
+  ['duckdb', duckdbWorld, 2],
+] as const)('on the %s plane', (_plane, worldOf, runs) => {
+  test.each(kinds)(
+    '%s -> the target equals the oracle after every batch',
+    async (_kind, order, more) => {
+      const seed = Number(process.env['CDC_SEED'] ?? Date.now() % 2 ** 31)
+      console.log(`bitemporal seed ${seed}`)
+      for (let run = 0; run < runs; run++) {
+        const { history, batches } = systemHistory(seededRandom(seed + run), order, { ...more, keys: 12 })
+        const world = worldOf()
+        const flow = world.flow(options(history))
+        for (const [index, events] of batches.entries()) {
+          const after = index === 0 ? undefined : String(index - 1)
+          await flow.apply(sourceRows(history, events), { after, offset: String(index) })
+          const soFar = batches.slice(0, index + 1).flat()
+          await expectBeliefs(world, history, soFar, `seed ${seed + run}, batch ${index}`)
+        }
+        world.drop()
+      }
+    },
+    120_000,
+  )
+
+  test('all batches again -> nothing changes', async () => {
+    const { history, batches } = systemHistory(seededRandom(5), 'any', { keys: 12, batches: 3 })
+    const world = worldOf()
+    const flow = world.flow(options(history))
+    const apply = async (at: number, events: readonly SystemEvent[]) =>
+      flow.apply(sourceRows(history, events), { after: at === 0 ? undefined : String(at), offset: String(at + 1) })
+    for (const [index, events] of batches.entries()) await apply(index, events)
+    for (const [index, events] of batches.entries()) {
+      const done = await apply(batches.length + index, events)
+      if (done.kind !== 'committed') throw new Error('superseded')
+      const { inserted, deleted, kept, duplicates } = done.report.counts
+      expect([inserted, deleted, kept, duplicates]).toEqual([0, 0, 0, events.length])
+    }
+    await expectBeliefs(world, history, batches.flat(), 'again')
+    world.drop()
+  })
+
+  test('two flows at once on the same keys -> the target equals the oracle', async () => {
+    const { history, batches } = systemHistory(seededRandom(11), 'any', { keys: 12, batches: 6 })
+    const world = worldOf()
+    const run = async (name: string, own: World, mine: readonly (readonly SystemEvent[])[]) => {
+      const flow = own.flow({ ...options(history), flow: name })
+      for (const [index, events] of mine.entries())
+        await flow.apply(sourceRows(history, events), {
+          after: index === 0 ? undefined : String(index),
+          offset: String(index + 1),
+        })
+    }
+    await run('f', world, [[]])
+    const half = batches.map((events) => events.filter((_, place) => place % 2 === 0))
+    const rest = batches.map((events) => events.filter((_, place) => place % 2 === 1))
+    await Promise.all([run('g', world.again(), half), run('h', world.again(), rest)])
+    await expectBeliefs(world, history, batches.flat(), 'two flows')
+    world.drop()
+  })
+})
