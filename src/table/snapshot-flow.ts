@@ -46,7 +46,14 @@ import { type QuerySource, outsideRows } from './sources.ts'
 
 export interface SnapshotFlowOptions extends Omit<
   FlowOptions,
-  'sequenceBy' | 'applyAsDeleteWhen' | 'applyAsTruncateWhen' | 'ignoreNullUpdates' | 'columnsToUpdate'
+  | 'sequenceBy'
+  | 'applyAsDeleteWhen'
+  | 'applyAsTruncateWhen'
+  | 'ignoreNullUpdates'
+  | 'columnsToUpdate'
+  | 'storedAs'
+  | 'systemSequenceBy'
+  | 'systemColumns'
 > {
   /** Type of the versions: `long`, `timestamp`, … Default: of the first version given; numbers are long. */
   readonly versionType?: string | undefined

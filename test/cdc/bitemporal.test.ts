@@ -1,13 +1,16 @@
 /** Bitemporal targets against the oracle: any history, events learnt of in any order, after every batch. */
 import { describe, expect, test } from 'vitest'
+import { BraidlakeError } from '../../src/base/errors.ts'
 import { type SystemEvent, bitemporal } from '../../src/cdc/bitemporal-oracle.ts'
 import type { FlowOptions } from '../../src/cdc/options.ts'
 import { datumKey } from '../../src/protocol/datum-order.ts'
 import type { Datum } from '../../src/protocol/datum.ts'
 import type { EventRows } from '../../src/relation/event-source.ts'
+import { DeltaTable } from '../../src/table/delta-table.ts'
 import { type CdcHistory, type HistoryOptions, cdcHistory } from '../../src/testing/cdc-histories.ts'
 import { type SeededRandom, seededRandom } from '../../src/testing/seeded-random.ts'
 import { type World, duckdbWorld, flowFor, memoryWorld, rowsOf, tableRows } from './engine-world.ts'
+import { type Plain, apply, gone, historyOf, texts, upsert } from './history-world.ts'
 
 const systemType = { kind: 'long' } as const
 
@@ -147,6 +150,115 @@ describe.each([
     const rest = batches.map((events) => events.filter((_, place) => place % 2 === 1))
     await Promise.all([run('g', world.again(), half), run('h', world.again(), rest)])
     await expectBeliefs(world, history, batches.flat(), 'two flows')
+    world.drop()
+  })
+})
+
+/** Learnt of at 1, 2 and 3: the last is late, and corrects what was believed. */
+const learnt: readonly (readonly Plain[])[] = [
+  [{ ...upsert(1, 10, 'A'), sys: 1 }],
+  [{ ...upsert(1, 20, 'B'), sys: 2 }],
+  [{ ...upsert(1, 15, 'C'), sys: 3 }],
+]
+
+const beliefs: FlowOptions = {
+  flow: 'f',
+  keys: ['id'],
+  sequenceBy: 'seq',
+  systemSequenceBy: 'sys',
+  storedAs: 'bitemporal',
+  applyAsDeleteWhen: "op = 'D'",
+  exceptColumns: ['seq', 'op', 'sys'],
+  schema: 'id: long, seq: long, op: string, city: string, note: string, sys: long',
+}
+
+describe('read', () => {
+  test.each([
+    ['now', {}, ['1 A/- [10,15)', '1 B/- [20,∞)', '1 C/- [15,20)']],
+    ['at 2', { believedAt: 2 }, ['1 A/- [10,20)', '1 B/- [20,∞)']],
+    ['at 1', { believedAt: 1 }, ['1 A/- [10,∞)']],
+    ['before all', { believedAt: 0 }, []],
+  ])('all rows as believed %s', async (_when, at, expected) => {
+    const world = memoryWorld()
+    await apply(world, learnt, beliefs)
+    expect(await texts(historyOf(world).between(0, 99, at))).toEqual(expected)
+    world.drop()
+  })
+
+  test('current, as of, a view and a join -> of what is believed now', async () => {
+    const world = duckdbWorld()
+    await apply(world, learnt, beliefs)
+    const table = historyOf(world)
+    expect(await texts(table.current())).toEqual(['1 B/- [20,∞)'])
+    expect(await texts(table.asOf(17))).toEqual(['1 C/- [15,20)'])
+    expect(await texts(table.asOf(17, { believedAt: 2 }))).toEqual(['1 A/- [10,20)'])
+    const sql = await table.viewSql({ asOf: 17 }, { dialect: 'duckdb', from: 't' })
+    expect(await texts(await new DeltaTable(world.target).query(sql))).toEqual(['1 C/- [15,20)'])
+    const found: unknown[] = []
+    for await (const { city } of table.joinAsOf([{ id: 1, at: 17 }], { on: ['id'], at: 's.at' })) found.push(city)
+    expect(found).toEqual(['C'])
+    world.drop()
+  })
+})
+
+describe('refused', () => {
+  const code = async (work: Promise<unknown>) => {
+    try {
+      await work
+      return 'done'
+    } catch (error) {
+      return error instanceof BraidlakeError
+        ? (error.details['reason'] ?? error.details['option'] ?? error.code)
+        : error
+    }
+  }
+
+  test.each([
+    ['no system sequence', { systemSequenceBy: undefined }, 'systemSequenceBy'],
+    ['a system sequence without a second axis', { storedAs: undefined }, 'systemSequenceBy'],
+    ['type 1', { storedAsScdType: 1 }, 'storedAsScdType'],
+    ['truncates', { applyAsTruncateWhen: "op = 'T'" }, 'applyAsTruncateWhen'],
+    ['conflicts set aside', { onSequenceConflict: 'quarantine' }, 'onSequenceConflict'],
+    [
+      'a column of that name in the source',
+      { systemColumns: { start: 'city', end: 'e' } },
+      'AUTOCDC_RESERVED_COLUMN_NAME_CONFLICT',
+    ],
+  ] as const)('%s', async (_what, more, expected) => {
+    const world = memoryWorld()
+    expect(await code(apply(world, learnt, { ...beliefs, ...more }))).toBe(expected)
+    world.drop()
+  })
+
+  test('a NULL system sequence -> named, and nothing committed', async () => {
+    const world = memoryWorld()
+    const rows = [[...(learnt[0] ?? []), { ...upsert(2, 10, 'X'), sys: null }]]
+    expect(await code(apply(world, rows, beliefs))).toBe('NULL_SYSTEM_SEQUENCE')
+    expect(await texts(historyOf(world).between(0, 99))).toEqual([])
+    world.drop()
+  })
+
+  test('a type 2 flow on a bitemporal target', async () => {
+    const world = memoryWorld()
+    await apply(world, learnt, beliefs)
+    const { storedAs: _, systemSequenceBy: __, ...plain } = beliefs
+    expect(
+      await code(
+        apply(world, [[gone(1, 30)]], {
+          ...plain,
+          storedAsScdType: 2,
+          schema: undefined,
+          exceptColumns: ['seq', 'op'],
+        }),
+      ),
+    ).toBe('SCD_TYPE_DRIFT')
+    world.drop()
+  })
+
+  test('a logical change feed: the table itself says what was believed when', async () => {
+    const world = memoryWorld()
+    await apply(world, learnt, beliefs)
+    expect(await code(historyOf(world).historyChanges({ fromVersion: 0 }).next())).toBe('INVALID_OPTION')
     world.drop()
   })
 })
