@@ -39,7 +39,7 @@ export async function retireFlow(context: MaintenanceContext, flow: string): Pro
     const pin = pins.get(flow)
     if (pin === undefined || flow === keptFlow) throw unknownFlow(flow, pins)
     offset = pin.offset
-    const copied = await copyRows(context, [pin])
+    const copied = await copyRows(context, [pin], context.tables.state, pins.get(keptFlow)?.last)
     moved = copied.rows
     const kept = keptPin(pins)
     const watermark = watermarkOf(pins, columns.definition.sequenceType)
@@ -58,11 +58,13 @@ export async function retireFlow(context: MaintenanceContext, flow: string): Pro
 /**
  * Copies the live rows of some pins to the reserved flow, as one attempt of it that no pin names yet.
  * @param from the state table they are in; default: the target's
+ * @param beyond the attempt's number is greater than this one
  */
 export async function copyRows(
   context: MaintenanceContext,
   pins: readonly Pin[],
   from = context.tables.state,
+  beyond = 0,
 ): Promise<{ readonly attempt: number | undefined; readonly rows: number }> {
   const living = pins.filter(({ last }) => last > 0)
   if (living.length === 0) return { attempt: undefined, rows: 0 }
@@ -89,7 +91,7 @@ export async function copyRows(
       return { name: `s.${name}`, value: own ?? number ?? col(`t.${name}`, type) }
     }),
   })
-  return { attempt: await appendAttempt(context.tables.state, keptFlow, copied, context.options), rows }
+  return { attempt: await appendAttempt(context.tables.state, keptFlow, copied, context.options, beyond), rows }
 }
 
 function unknownFlow(flow: string, pins: ReadonlyMap<string, Pin>): Error {

@@ -165,7 +165,7 @@ class RewriteStart {
     const attempt =
       counts.kept === 0
         ? undefined
-        : await appendAttempt(tables.state, keptFlow, (number) => read.stateRows(number), options)
+        : await appendAttempt(tables.state, keptFlow, (number) => read.stateRows(number), options, this.#lastAttempt())
     const newest = await tables.target.log.refresh()
     if (newest.version !== this.#base.version) return undefined
     const put = await this.write.put(this.#domains(attempt), { step: this.#plan.step }, counts, options)
@@ -174,6 +174,11 @@ class RewriteStart {
       throw unknownOutcome(this.#base.version + 1, this.write.txnId)
     }
     return put.kind === 'committed' ? { version: put.version, counts, stateRowsKept: counts.kept } : undefined
+  }
+
+  /** Of the reserved flow, in the state table as it is now. */
+  #lastAttempt(): number {
+    return this.#plan.isStateLost ? 0 : (this.#pins.get(keptFlow)?.last ?? 0)
   }
 
   async #requireSame(outcome: StagedRows): Promise<void> {

@@ -48,6 +48,7 @@ export function storedDefinition(snapshot: Snapshot, tracked?: readonly string[]
     sequenceType,
     isPartial: payload.some(({ mayStay }) => mayStay),
     names,
+    partitionBy: [],
     onSequenceConflict: 'deterministic',
     onBadRow: 'fail',
     source: { sequence: [], isDelete: undefined, isTruncate: undefined, writes: () => undefined },

@@ -120,17 +120,14 @@ function lostState({ state2 }: KeyTruth, found: FoundKey, rules: KeyRules): RowD
   const { schema } = rules
   const text = (sequence: Datum, kind: CdcEvent['kind']) => `${kind} ${datumKey(sequence, schema.sequenceType)}`
   const held = new Set(found.state.map(({ sequence, kind }) => text(sequence, kind)))
-  const hidden = state2.hidden.map((row) => ({ ...row, end: null, text: text(row.recordStart, 'upsert') }))
+  const hidden = state2.hidden.map((row) => ({ kind: 'upsert' as const, row: { ...row, end: null } }))
   const tombstones = state2.tombstones.map(({ sequence }) => ({
-    payload: [],
-    recordStart: sequence,
-    start: sequence,
-    end: sequence,
-    text: text(sequence, 'delete'),
+    kind: 'delete' as const,
+    row: { payload: [], recordStart: sequence, start: sequence, end: sequence },
   }))
   return [...hidden, ...tombstones]
-    .filter((row) => !held.has(row.text) && !isBelow(row.recordStart, rules))
-    .map(({ text: _, ...row }) => ({ kind: 'state missing', row }))
+    .filter(({ kind, row }) => !held.has(text(row.recordStart, kind)) && !isBelow(row.recordStart, rules))
+    .map(({ row }) => ({ kind: 'state missing', row }))
 }
 
 /** What is broken among a key's rows, whatever the events were. */

@@ -51,10 +51,16 @@ export async function markedRows(columns: WorkingColumns, ground: WholeGround): 
     deletions: 'drop',
   }
   const rows: Relation = { kind: 'project', input: scan, columns: targetFields(columns, snapshot) }
-  const numbered: Relation = {
-    kind: 'window',
+  const judged: Relation = {
+    kind: 'project',
     input: rows,
-    partitionBy: [...columns.keyNames, row.sequence],
+    columns: [...workingColumns(columns), { name: mark.isWell, value: isWellFormed(columns) }],
+  }
+  return {
+    kind: 'window',
+    input: judged,
+    // A malformed row never takes the place of a good one.
+    partitionBy: [...columns.keyNames, row.sequence, mark.isWell],
     orderBy: [
       { value: columns.start, descending: false },
       { value: columns.end, descending: true },
@@ -62,15 +68,6 @@ export async function markedRows(columns: WorkingColumns, ground: WholeGround): 
       { value: columns.position, descending: false },
     ],
     columns: [{ name: mark.place, call: { function: 'row_number', type: longType, frame: 'so-far' } }],
-  }
-  return {
-    kind: 'project',
-    input: numbered,
-    columns: [
-      ...workingColumns(columns),
-      { name: mark.isWell, value: isWellFormed(columns) },
-      { name: mark.place, value: col(mark.place, longType) },
-    ],
   }
 }
 
