@@ -41,12 +41,9 @@ async function flow(type, perBatch) {
   const times = []
   const cpu = process.cpuUsage()
   const started = performance.now()
-  for (let file = 0, after; file < Math.min(files.length, limit * perBatch); file += perBatch) {
+  for (let file = 0; file < Math.min(files.length, limit * perBatch); file += perBatch) {
     const from = performance.now()
-    const rows = { kind: 'files', format: 'parquet', paths: files.slice(file, file + perBatch) }
-    const offset = String(file)
-    await cdc.apply(rows, { after, offset })
-    after = offset
+    await cdc.apply({ parquet: files.slice(file, file + perBatch) })
     times.push(performance.now() - from)
   }
   const seconds = (performance.now() - started) / 1000

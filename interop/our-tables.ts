@@ -1,6 +1,6 @@
 /** Tables as this engine leaves them, one of each kind that other engines must read. */
 import { join } from 'node:path'
-import { DeltaTable } from '../src/index.ts'
+import { autoCdc, DeltaTable } from '../src/index.ts'
 import { braid } from '../test/e2e/built.ts'
 import { everyType, everyTypeRows } from './every-type.ts'
 
@@ -92,6 +92,32 @@ const demo: Make = async (path) => {
   return join(path, 'table')
 }
 
+/** A type 2 target of AUTO CDC after late, repeated and tied events, deletes and unchanged updates; it leaves rows in the state, too. */
+const history: Make = async (path) => {
+  const flow = autoCdc({
+    target: path,
+    flow: 'orders',
+    keys: ['id'],
+    sequenceBy: 'seq',
+    applyAsDeleteWhen: "op = 'D'",
+    exceptColumns: ['op', 'seq'],
+    trackHistory: { on: ['city'] },
+    storedAsScdType: 2,
+  })
+  const event = (id: number, seq: number, op: string, city: string | null, note = '-') => ({ id, seq, op, city, note })
+  const batches = [
+    [event(1, 10, 'U', 'Rome'), event(2, 10, 'U', 'Oslo'), event(2, 20, 'U', 'Oslo', 'same'), event(3, 5, 'D', null)],
+    [event(1, 30, 'D', null), event(1, 20, 'U', 'Bern'), event(3, 9, 'U', 'Kyiv'), event(2, 10, 'U', 'Oslo')],
+    [event(2, 15, 'U', 'Lima'), event(4, 1, 'U', 'Bonn'), event(4, 1, 'U', 'Metz')],
+  ]
+  for (const rows of batches) await flow.apply(rows)
+  await flow.close()
+  return path
+}
+
+/** What the flow knows besides what its target shows. */
+const historyState: Make = async (path) => `${await history(path)}__cdc_state`
+
 export const ourTables: readonly (readonly [string, Make])[] = [
   ['every type, odd partitions, deletion vectors', everything],
   ['copy on write, overwritten partitions', copyOnWrite],
@@ -99,4 +125,6 @@ export const ourTables: readonly (readonly [string, Make])[] = [
   ['a long log with checkpoints', longLog],
   ['a repaired commit', repaired],
   ['the table of the demo', demo],
+  ['a type 2 target of AUTO CDC', history],
+  ['the state of AUTO CDC', historyState],
 ]
