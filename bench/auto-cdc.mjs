@@ -29,7 +29,7 @@ async function flow(type, perBatch) {
     for (const path of [target, `${target}__cdc_state`]) rmSync(path, { recursive: true, force: true })
   }
   drop()
-  const cdc = await autoCdc({
+  const cdc = autoCdc({
     target,
     flow: 'bench',
     keys: ['id'],

@@ -72,16 +72,6 @@ export function schemaOf(columns: readonly RelationColumn[]): StructType {
   return { kind: 'struct', fields: columns.map(({ name, type }) => ({ name, type, ...nullable })) }
 }
 
-/** Where the state of a target lives, from the target's folder. */
-export function statePathOf(targetPath: string): string {
-  const name =
-    targetPath
-      .replace(/[/\\]+$/, '')
-      .split(/[/\\]/)
-      .at(-1) ?? 'target'
-  return `../${name}__cdc_state`
-}
-
 /** The table's column of a name, case aside. */
 export function tableColumn(snapshot: Snapshot, name: string) {
   return snapshot.columns.find((column) => column.name.toLowerCase() === name.toLowerCase())
