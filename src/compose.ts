@@ -1,5 +1,5 @@
 /** Composition root of the library: tables by path on the local disk, with DuckDB loaded at the first use of data. */
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { localStore } from './adapters/local-store/local-store.ts'
 import { systemEnvironment } from './adapters/system-environment.ts'
@@ -7,11 +7,12 @@ import type { CheckpointWriter } from './ports/checkpoint-writer.ts'
 import type { ObjectStore } from './ports/object-store.ts'
 import type { ParquetReader } from './ports/parquet-reader.ts'
 import type { Telemetry } from './ports/telemetry.ts'
-import type { BatchTables } from './cdc/batch.ts'
+import type { BatchTables } from './cdc/batch-tables.ts'
 import type { FlowOptions } from './cdc/options.ts'
 import type { DataPlane } from './relation/data-plane.ts'
 import type { EventSource } from './relation/event-source.ts'
 import { AutoCdc } from './table/auto-cdc.ts'
+import { CdcTarget } from './table/cdc-target.ts'
 import { type CreateOptions, createTable } from './table/create.ts'
 import { DeltaTable as Table } from './table/delta-table.ts'
 import type { FlowSetting } from './table/flow.ts'
@@ -117,6 +118,8 @@ export const DeltaTable = {
 type FlowTableOptions = Pick<OpenOptions, 'store' | 'plane' | 'telemetry' | 'checkpoints'> & {
   /** Storage of the state table, already at its root; wanted where `store` is given. Default: `<target>__cdc_state` beside the target. */
   readonly stateStore?: ObjectStore | undefined
+  /** Of the table for rows set aside. Default: `<target>__cdc_quarantine` beside the target; with `store`, none. */
+  readonly quarantineStore?: ObjectStore | undefined
 }
 
 export interface AutoCdcOptions extends FlowOptions, FlowTableOptions {
@@ -139,7 +142,7 @@ export function autoCdc(options: AutoCdcOptions): AutoCdc {
   const tables = flowTables(target, options)
   const setting: FlowSetting = {
     tables,
-    statePath: `../${stateName(target)}`,
+    statePath: statePath(target),
     options: flow,
     properties,
     setting: {
@@ -160,11 +163,24 @@ export function autoCdc(options: AutoCdcOptions): AutoCdc {
 
 const folderOf = (path: string): string => resolve(path.startsWith('file:') ? fileURLToPath(path) : path)
 
-const stateName = (target: string): string => `${basename(folderOf(target))}__cdc_state`
+const stateSuffix = '__cdc_state'
+const quarantineSuffix = '__cdc_quarantine'
 
-/** The two tables of a target, opened without reading either. */
+const statePath = (target: string): string => `../${basename(folderOf(target))}${stateSuffix}`
+
+/** The target at a path, to be looked into, checked and looked after. Opening it reads nothing. */
+export function cdcTarget(target: string, options: FlowTableOptions = {}): CdcTarget {
+  return new CdcTarget({ tables: flowTables(target, options), statePath: statePath(target) })
+}
+
+/** A table by path as parts, opened without reading it. */
+export function tableAt(path: string): TableParts {
+  return partsFor(folderOf(path), {})
+}
+
+/** The tables of a target, opened without reading any. */
 export function flowTables(target: string, options: FlowTableOptions = {}): BatchTables {
-  const { store, stateStore } = options
+  const { store, stateStore, quarantineStore } = options
   if ((store === undefined) !== (stateStore === undefined)) {
     throw failure(
       'AUTOCDC_INVALID_DEFINITION',
@@ -175,9 +191,13 @@ export function flowTables(target: string, options: FlowTableOptions = {}): Batc
     )
   }
   const path = folderOf(target)
+  const beside = (suffix: string, own: ObjectStore | undefined) =>
+    partsFor(`${path}${suffix}`, { ...options, store: own })
   return {
     target: partsFor(path, options),
-    state: partsFor(join(dirname(path), stateName(target)), { ...options, store: stateStore }),
+    state: beside(stateSuffix, stateStore),
+    quarantine:
+      store !== undefined && quarantineStore === undefined ? undefined : beside(quarantineSuffix, quarantineStore),
   }
 }
 

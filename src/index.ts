@@ -7,6 +7,7 @@ export {
   type IterableSourceOptions,
   type OpenOptions,
   autoCdc,
+  cdcTarget,
   debezium,
   debeziumColumns,
   fileSource,
@@ -22,6 +23,12 @@ export {
   type AutoCdcRun,
   type AutoCdcRunOptions,
 } from './table/auto-cdc.ts'
+export { CdcTarget, type VerifyEvents, type VerifyRunOptions } from './table/cdc-target.ts'
+export type { AdoptReport } from './cdc/maintenance/adopt.ts'
+export type { EraseReport } from './cdc/maintenance/erase.ts'
+export type { RetireReport } from './cdc/maintenance/retire.ts'
+export type { MaintenanceReport, RepairReport } from './cdc/maintenance/verbs.ts'
+export type { VerifyReport } from './cdc/maintenance/verify.ts'
 export type { KeyEvent, KeyHistory, KeyRow, KeyValues } from './table/cdc-explain.ts'
 export type { CdcFlowStatus, CdcStatus, CdcTableSize } from './table/cdc-status.ts'
 export { type ChangeFeedSourceOptions, changeFeedSource } from './table/change-feed-source.ts'

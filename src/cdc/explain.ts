@@ -2,13 +2,14 @@
  * Why a key's rows are as they are: its events in order, hidden ones included, what each did, and the rows that come of them. The events
  * are taken from target and state (stored-key.ts) and folded by the oracle, so what the target shows is checked along the way.
  */
-import { datumKey, datumsEqual } from '../protocol/datum-order.ts'
+import { datumsEqual } from '../protocol/datum-order.ts'
 import type { Datum } from '../protocol/datum.ts'
 import type { EventSchema } from './event.ts'
-import { type KeyTruth, type Type2Row, type Winner, oracle } from './oracle.ts'
-import { parseSequence, printSequence } from './sequence-text.ts'
-import type { StoredEvent, StoredKey, StoredRow } from './stored-key.ts'
-import { eventSchemaOf } from './stored-shape.ts'
+import { liveTruncates, watermarkOf } from './maintenance/kept-flow.ts'
+import { type FoundRow, type RowDifference, differencesOf } from './maintenance/verify-key.ts'
+import { type Winner, oracle } from './oracle.ts'
+import { printSequence } from './sequence-text.ts'
+import type { StoredEvent, StoredKey } from './stored-key.ts'
 
 /** What an event is to the key's rows. */
 export type EventRole =
@@ -34,7 +35,8 @@ export interface ExplainedEvent {
   readonly why: string
 }
 
-export interface ExplainedRow extends Type2Row {
+/** Type 1 has no interval. */
+export interface ExplainedRow extends FoundRow {
   readonly why: string
 }
 
@@ -51,75 +53,65 @@ export interface KeyExplanation {
 }
 
 export function explainKey(stored: StoredKey, key: readonly Datum[]): KeyExplanation {
-  const { shape } = stored
-  const schema = eventSchemaOf(shape)
-  const marks = [...stored.pins.values()].flatMap(({ truncates }) => truncates)
-  const truncates = stored.events.length === 0 ? [] : marks.map((text) => parseSequence(text, shape.sequenceType))
-  const [truth] = oracle(stored.events, schema, { truncates }).keys
-  const text = (sequence: Datum) => printSequence(sequence, shape.sequenceType)
-  const words = new Words(stored, schema, truth?.events ?? [], text)
-  const expected = truth === undefined ? [] : rowsOf(truth, shape.scdType)
+  const { definition, pins, rows, rowEvents, state, tails } = stored
+  const { scdType, sequenceType } = definition
+  const schema = {
+    keyTypes: definition.keys.map(({ type }) => type),
+    sequenceType,
+    payloadTypes: definition.payload.map(({ type }) => type),
+    tracked: definition.payload.map(({ isTracked }) => isTracked),
+  }
+  const all = [...rowEvents, ...state, ...tails]
+  const truncates = liveTruncates(pins, sequenceType)
+  const events = all.length === 0 ? [] : (oracle(all, schema, { truncates }).keys[0]?.events ?? [])
+  const text = (sequence: Datum) => printSequence(sequence, sequenceType)
+  const words = new Words(stored, all, schema, events, text)
+  const rules = { scdType, schema, truncates, watermark: watermarkOf(pins, sequenceType) }
+  const differences = differencesOf({ key, rows, rowEvents, state }, undefined, rules)
   return {
     key,
     version: stored.version,
-    scdType: shape.scdType,
-    events: (truth?.events ?? []).map((event, place) => words.event(event, place)),
-    rows: stored.rows
+    scdType,
+    events: events.map((event, place) => words.event(event, place)),
+    rows: rows
       .toSorted((a, b) => words.placeOf(a.recordStart) - words.placeOf(b.recordStart))
       .map((row) => ({ ...row, why: words.row(row) })),
-    differences: differencesOf(expected, stored.rows, schema, text),
+    differences: differences.map((difference) => differenceText(difference, scdType, text)),
   }
 }
 
-function rowsOf({ type1, type2 }: KeyTruth, scdType: 1 | 2): readonly StoredRow[] {
-  if (scdType === 2) return type2
-  if (type1 === undefined) return []
-  const { payload, sequence } = type1
-  return [{ payload, recordStart: sequence, start: sequence, end: null }]
-}
-
-function differencesOf(
-  expected: readonly StoredRow[],
-  found: readonly StoredRow[],
-  schema: EventSchema,
-  text: (sequence: Datum) => string,
-): string[] {
-  const identity = (row: StoredRow) => {
-    const sequences = [row.start, row.end, row.recordStart].map((value) =>
-      value === null ? null : datumKey(value, schema.sequenceType),
-    )
-    const payload = schema.payloadTypes.map((type, place) => datumKey(row.payload[place] ?? null, type))
-    return JSON.stringify([sequences, payload])
-  }
-  const wanted = expected.map(identity)
-  const there = found.map(identity)
-  const place = ({ start, end }: StoredRow) => `[${text(start)}, ${end === null ? 'open' : text(end)})`
-  return [
-    ...expected.filter((_, at) => !there.includes(wanted[at] ?? '')).map((row) => `missing: a row ${place(row)}`),
-    ...found
-      .filter((_, at) => !wanted.includes(there[at] ?? ''))
-      .map((row) => `not of these events: row ${place(row)}`),
-  ]
+function differenceText({ kind, row }: RowDifference, scdType: 1 | 2, text: (sequence: Datum) => string): string {
+  const place =
+    scdType === 1 ? text(row.recordStart) : `[${text(row.start)}, ${row.end === null ? 'open' : text(row.end)})`
+  return kind === 'unexpected' ? `not of these events: row ${place}` : `missing: a row ${place}`
 }
 
 /** Says of one key's events and rows why they are so. */
 class Words {
   readonly #stored: StoredKey
+  readonly #all: readonly StoredEvent[]
   readonly #schema: EventSchema
   readonly #events: readonly Winner[]
   readonly #text: (sequence: Datum) => string
 
-  constructor(stored: StoredKey, schema: EventSchema, events: readonly Winner[], text: (sequence: Datum) => string) {
+  constructor(
+    stored: StoredKey,
+    all: readonly StoredEvent[],
+    schema: EventSchema,
+    events: readonly Winner[],
+    text: (sequence: Datum) => string,
+  ) {
     this.#stored = stored
+    this.#all = all
     this.#schema = schema
     this.#events = events
     this.#text = text
   }
 
   event(event: Winner, place: number): ExplainedEvent {
-    const same = this.#stored.events.filter(({ sequence }) => this.#equal(sequence, event.sequence))
+    const same = this.#all.filter(({ sequence }) => this.#equal(sequence, event.sequence))
     const role = this.#role(event, place)
-    const { payload } = this.#stored.shape
+    const { payload } = this.#stored.definition
     const wrote = event.kind === 'delete' ? [] : payload.filter((_, at) => event.authored?.[at] !== false)
     return {
       sequence: event.sequence,
@@ -131,7 +123,7 @@ class Words {
     }
   }
 
-  row({ recordStart, start, end }: StoredRow): string {
+  row({ recordStart, start, end }: FoundRow): string {
     const place = this.placeOf(recordStart)
     const event = this.#events[place]
     if (event === undefined) return 'no event of this key has its values'
@@ -139,7 +131,7 @@ class Words {
       ? `the event at ${this.#text(start)} opened it`
       : `the event at ${this.#text(start)} opened it and the one at ${this.#text(recordStart)}, equal in what is tracked, gave its values`
     const next = this.#events[place + 1]
-    if (this.#stored.shape.scdType === 1)
+    if (this.#stored.definition.scdType === 1)
       return `the last event of the key, at ${this.#text(recordStart)}, gave its values`
     if (end === null) return `${from}; nothing came after it`
     return `${from}; ${this.#ending(event, next)}`
@@ -154,7 +146,7 @@ class Words {
     const before = this.#events[place - 1]
     if (event.kind === 'delete') return before?.kind === 'upsert' ? 'closing' : 'tombstone'
     const next = this.#events[place + 1]
-    if (this.#stored.shape.scdType === 1) return next === undefined ? 'visible' : 'hidden'
+    if (this.#stored.definition.scdType === 1) return next === undefined ? 'visible' : 'hidden'
     return next !== undefined && this.#isOneRun(event, next) ? 'hidden' : 'visible'
   }
 
@@ -162,7 +154,7 @@ class Words {
     const before = this.#events[place - 1]
     const next = this.#events[place + 1]
     const nextText = next === undefined ? '' : this.#text(next.sequence)
-    const isType1 = this.#stored.shape.scdType === 1
+    const isType1 = this.#stored.definition.scdType === 1
     switch (role) {
       case 'truncate':
         return before?.kind === 'upsert' ? 'deletes every key, and so ends the row before it' : 'deletes every key'
@@ -199,7 +191,7 @@ class Words {
 
   /** Tracked columns in which two upserts differ. */
   #changed(a: Winner, b: Winner): string[] {
-    const { payload } = this.#stored.shape
+    const { payload } = this.#stored.definition
     return payload
       .filter(({ isTracked, type }, at) => isTracked && !datumsEqual(a.folded[at] ?? null, b.folded[at] ?? null, type))
       .map(({ name }) => `\`${name}\``)

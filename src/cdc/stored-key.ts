@@ -12,16 +12,15 @@ import type { TableParts } from '../transaction/context.ts'
 import { mayHold } from '../transaction/file-facts.ts'
 import { TransactionState } from '../transaction/state.ts'
 import { targetColumns } from '../transaction/write-request.ts'
-import type { BatchTables } from './batch.ts'
+import type { DataType, StructType } from '../protocol/types.ts'
+import type { BatchTables } from './batch-tables.ts'
+import type { FlowDefinition } from './definition.ts'
 import type { CdcEvent } from './event.ts'
-import { metadataField, stateColumn, tableColumn } from './layout.ts'
-import type { Type2Row } from './oracle.ts'
+import { metadataField, metadataType, stateColumn, tableColumn } from './layout.ts'
+import { storedDefinition } from './maintenance/stored-definition.ts'
+import type { FoundRow } from './maintenance/verify-key.ts'
 import { type Pin, isLive, pinsOf } from './pins.ts'
-import { type StoredShape, storedShape } from './stored-shape.ts'
 import { all } from './terms.ts'
-
-/** A row of the target. Type 1: `start` is `recordStart`, `end` is NULL. */
-export type StoredRow = Type2Row
 
 export interface StoredEvent extends CdcEvent {
   /** `end`: only the end of a row of the target tells of it. */
@@ -32,44 +31,52 @@ export interface StoredEvent extends CdcEvent {
 }
 
 export interface StoredKey {
-  readonly shape: StoredShape
+  readonly definition: FlowDefinition
   readonly pins: ReadonlyMap<string, Pin>
   /** Of the target. */
   readonly version: number
-  readonly rows: readonly StoredRow[]
-  readonly events: readonly StoredEvent[]
+  readonly rows: readonly FoundRow[]
+  /** The events of the rows, in their order. */
+  readonly rowEvents: readonly StoredEvent[]
+  readonly state: readonly StoredEvent[]
+  /** Deletes that only the ends of rows tell of. */
+  readonly tails: readonly StoredEvent[]
 }
 
 /** Values of a row by the column's name. */
 type Values = (name: string) => Datum
 
-/** @param keyOf the key's values, once its columns are known */
+/**
+ * @param keyOf the key's values, once its columns are known
+ * @throws AUTOCDC_INVALID_STATE where the table is no target
+ */
 export async function readStoredKey(
   { target, state }: BatchTables,
-  keyOf: (shape: StoredShape) => readonly Datum[],
+  keyOf: (definition: FlowDefinition) => readonly Datum[],
   options: RunOptions,
 ): Promise<StoredKey> {
   const snapshot = await target.log.refresh()
-  const shape = storedShape(snapshot)
-  const key = keyOf(shape)
+  const definition = storedDefinition(snapshot)
+  const { sequenceType } = definition
+  const key = keyOf(definition)
   const pins = pinsOf(snapshot)
-  const shown = await rowsOfKey(target, snapshot, shape, key, options)
+  const shown = await rowsOfKey(target, snapshot, definition, key, options)
   // After the target, so that it holds every attempt that the target's pins say lives.
-  const hidden = await rowsOfKey(state, await state.log.refresh(), shape, key, options)
-  const rows = shown.map((values) => storedRow(values, shape))
-  const heads = shown.map((values): StoredEvent => ({ ...headOf(values, key, shape), storedIn: 'target' }))
-  const kept = hidden.filter((values) => isAlive(values, pins)).map((values) => stateEvent(values, key, shape))
-  const known = new Set([...heads, ...kept].map(({ sequence }) => datumKey(sequence, shape.sequenceType)))
+  const hidden = await rowsOfKey(state, await state.log.refresh(), definition, key, options)
+  const rows = shown.map((values) => foundRow(values, definition))
+  const rowEvents = shown.map((values) => headOf(values, key, definition))
+  const kept = hidden.filter((values) => isAlive(values, pins)).map((values) => stateEvent(values, key, definition))
+  const known = new Set([...rowEvents, ...kept].map(({ sequence }) => datumKey(sequence, sequenceType)))
   const tails = rows
-    .filter(({ end }) => end !== null && !known.has(datumKey(end, shape.sequenceType)))
+    .filter(({ end }) => end !== null && !known.has(datumKey(end, sequenceType)))
     .map(({ end }): StoredEvent => ({ key, sequence: end, kind: 'delete', payload: [], storedIn: 'end' }))
-  return { shape, pins, version: snapshot.version, rows, events: [...heads, ...kept, ...tails] }
+  return { definition, pins, version: snapshot.version, rows, rowEvents, state: kept, tails }
 }
 
 async function rowsOfKey(
   parts: TableParts,
   snapshot: Snapshot,
-  { keys }: StoredShape,
+  { keys }: FlowDefinition,
   key: readonly Datum[],
   options: RunOptions,
 ): Promise<Values[]> {
@@ -94,40 +101,38 @@ async function rowsOfKey(
   return rows
 }
 
-function storedRow(values: Values, { payload, interval, metadata }: StoredShape): StoredRow {
-  const recordStart = fieldOf(values(metadata.name), metadata, metadataField.sequence)
+function foundRow(values: Values, definition: FlowDefinition): FoundRow {
+  const { payload, names, scdType } = definition
   return {
     payload: payload.map(({ name }) => values(name)),
-    recordStart,
-    start: interval === undefined ? recordStart : values(interval.start),
-    end: interval === undefined ? null : values(interval.end),
+    recordStart: fieldOf(values(names.metadata), metadataType(definition), metadataField.sequence),
+    start: scdType === 1 ? null : values(names.start),
+    end: scdType === 1 ? null : values(names.end),
   }
 }
 
-function headOf(values: Values, key: readonly Datum[], shape: StoredShape): CdcEvent {
-  const { metadata, payload } = shape
-  const written = fieldOf(values(metadata.name), metadata, metadataField.written)
-  const type = metadata.type.kind === 'struct' ? fieldNamed(metadata.type, metadataField.written)?.type : undefined
-  const authored = writtenFlags(written, type, shape)
+function headOf(values: Values, key: readonly Datum[], definition: FlowDefinition): StoredEvent {
+  const metadata = values(definition.names.metadata)
+  const type = metadataType(definition)
+  const authored = writtenFlags(fieldOf(metadata, type, metadataField.written), definition)
   return {
     key,
-    sequence: fieldOf(values(metadata.name), metadata, metadataField.sequence),
+    sequence: fieldOf(metadata, type, metadataField.sequence),
     kind: 'upsert',
-    payload: payload.map(({ name }, place) => (authored?.[place] === false ? null : values(name))),
+    payload: definition.payload.map(({ name }, place) => (authored?.[place] === false ? null : values(name))),
     authored,
+    storedIn: 'target',
   }
 }
 
-function stateEvent(values: Values, key: readonly Datum[], shape: StoredShape): StoredEvent {
+function stateEvent(values: Values, key: readonly Datum[], definition: FlowDefinition): StoredEvent {
   const isDelete = values(stateColumn.isDelete) === true
-  const { metadata } = shape
-  const type = metadata.type.kind === 'struct' ? fieldNamed(metadata.type, metadataField.written)?.type : undefined
   return {
     key,
     sequence: values(stateColumn.sequence),
     kind: isDelete ? 'delete' : 'upsert',
-    payload: isDelete ? [] : shape.payload.map(({ name }) => values(name)),
-    authored: isDelete ? undefined : writtenFlags(values(stateColumn.written), type, shape),
+    payload: isDelete ? [] : definition.payload.map(({ name }) => values(name)),
+    authored: isDelete ? undefined : writtenFlags(values(stateColumn.written), definition),
     storedIn: 'state',
     flow: String(values(stateColumn.flow)),
     attempt: Number(values(stateColumn.attempt)),
@@ -139,25 +144,17 @@ function isAlive(values: Values, pins: ReadonlyMap<string, Pin>): boolean {
   return pin !== undefined && isLive(pin, Number(values(stateColumn.attempt)))
 }
 
-type StructTypeOf = Extract<StoredShape['metadata']['type'], { kind: 'struct' }>
-
-const fieldNamed = (type: StructTypeOf, name: string) => type.fields.find((field) => field.name === name)
-
-function fieldOf(struct: Datum, { type }: StoredShape['metadata'], name: string): Datum {
-  if (struct === null || type.kind !== 'struct') return null
+function fieldOf(struct: Datum, type: DataType | undefined, name: string): Datum {
+  if (struct === null || type?.kind !== 'struct') return null
   return (struct as readonly Datum[])[type.fields.findIndex((field) => field.name === name)] ?? null
 }
 
 /** Undefined: the event wrote every column. */
-function writtenFlags(
-  written: Datum,
-  type: StoredShape['metadata']['type'] | undefined,
-  { payload }: StoredShape,
-): readonly boolean[] | undefined {
-  if (written === null || type?.kind !== 'struct') return undefined
-  const flags = written as readonly Datum[]
-  return payload.map(({ name }) => {
-    const place = type.fields.findIndex((field) => field.name === name)
-    return place < 0 || flags[place] !== false
-  })
+function writtenFlags(written: Datum, definition: FlowDefinition): readonly boolean[] | undefined {
+  if (written === null) return undefined
+  const type = writtenType(metadataType(definition))
+  return definition.payload.map(({ name, mayStay }) => !mayStay || fieldOf(written, type, name) !== false)
 }
+
+const writtenType = (metadata: StructType): DataType | undefined =>
+  metadata.fields.find(({ name }) => name === metadataField.written)?.type

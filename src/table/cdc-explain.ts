@@ -1,10 +1,10 @@
 /** `explain` as users get it: values as JavaScript has them, sequences as text. */
 import { failure } from '../base/errors.ts'
-import type { BatchTables } from '../cdc/batch.ts'
+import type { BatchTables } from '../cdc/batch-tables.ts'
+import type { FlowDefinition } from '../cdc/definition.ts'
 import { type EventRole, explainKey } from '../cdc/explain.ts'
 import { printSequence } from '../cdc/sequence-text.ts'
 import { readStoredKey } from '../cdc/stored-key.ts'
-import type { StoredShape } from '../cdc/stored-shape.ts'
 import type { Datum } from '../protocol/datum.ts'
 import { fromJs, toJs } from '../protocol/js-values.ts'
 import type { RunOptions } from './options.ts'
@@ -28,7 +28,8 @@ export interface KeyEvent {
 }
 
 export interface KeyRow {
-  readonly start: string
+  /** Undefined where the target is of type 1. */
+  readonly start: string | undefined
   /** Undefined: the row is open, or the target is of type 1. */
   readonly end: string | undefined
   readonly recordStart: string
@@ -57,19 +58,19 @@ export async function explainTargetKey(
   options: RunOptions = {},
 ): Promise<KeyHistory> {
   let values: readonly Datum[] = []
-  const stored = await readStoredKey(tables, (shape) => (values = keyDatums(shape, key)), options)
-  const { shape } = stored
+  const stored = await readStoredKey(tables, (own) => (values = keyDatums(own, key)), options)
+  const { definition } = stored
   const explained = explainKey(stored, values)
-  const text = (sequence: Datum) => printSequence(sequence, shape.sequenceType)
+  const text = (sequence: Datum) => printSequence(sequence, definition.sequenceType)
   return {
-    key: Object.fromEntries(shape.keys.map(({ name, type }, at) => [name, toJs(values[at] ?? null, type)])),
+    key: Object.fromEntries(definition.keys.map(({ name, type }, at) => [name, toJs(values[at] ?? null, type)])),
     version: explained.version,
     scdType: explained.scdType,
     events: explained.events.map(({ sequence, role, wrote, storedIn, flow, why }) => ({
       sequence: text(sequence),
       role,
       values: Object.fromEntries(
-        shape.payload
+        definition.payload
           .filter(({ name }) => wrote.has(name))
           .map(({ name, type }) => [name, toJs(wrote.get(name) ?? null, type)]),
       ),
@@ -78,17 +79,19 @@ export async function explainTargetKey(
       why,
     })),
     rows: explained.rows.map(({ start, end, recordStart, payload, why }) => ({
-      start: text(start),
+      start: start === null ? undefined : text(start),
       end: end === null ? undefined : text(end),
       recordStart: text(recordStart),
-      values: Object.fromEntries(shape.payload.map(({ name, type }, at) => [name, toJs(payload[at] ?? null, type)])),
+      values: Object.fromEntries(
+        definition.payload.map(({ name, type }, at) => [name, toJs(payload[at] ?? null, type)]),
+      ),
       why,
     })),
     differences: explained.differences,
   }
 }
 
-function keyDatums({ keys }: StoredShape, given: KeyValues): readonly Datum[] {
+function keyDatums({ keys }: FlowDefinition, given: KeyValues): readonly Datum[] {
   const names = keys.map(({ name }) => name)
   const values = isList(given) ? given : inOrder(names, given)
   const datums = keys.map(({ name, type }, at) => fromJs(values?.[at] ?? null, type, `key column \`${name}\``))

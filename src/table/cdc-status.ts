@@ -1,6 +1,6 @@
 /** What a target of AUTO CDC says of itself and of its state, from the two logs alone. */
 import { failure } from '../base/errors.ts'
-import type { BatchTables } from '../cdc/batch.ts'
+import type { BatchTables } from '../cdc/batch-tables.ts'
 import { type Pin, type PinnedDefinition, pinsOf } from '../cdc/pins.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import { detailOf, filesOf } from './detail.ts'
@@ -33,6 +33,7 @@ export interface CdcStatus {
   readonly definition: PinnedDefinition
   /** When the newest version was committed. */
   readonly committed: Date
+  /** `~kept` holds what maintenance and retired flows have left. */
   readonly flows: readonly CdcFlowStatus[]
 }
 

@@ -27,6 +27,8 @@ import type { Datum } from '../protocol/datum.ts'
 import { fromJs } from '../protocol/js-values.ts'
 import type { EventRows } from '../relation/event-source.ts'
 import type { TableParts } from '../transaction/context.ts'
+import { type KeyHistory, type KeyValues, explainTargetKey } from './cdc-explain.ts'
+import { type CdcStatus, cdcStatus } from './cdc-status.ts'
 import { atEdge } from './edge.ts'
 import { eventSchema, parseSchemaText } from './flow-schema.ts'
 import type { RunOptions } from './options.ts'
@@ -120,6 +122,16 @@ export class CdcTarget {
       if (values.includes(null) || byName.size !== keys.length) throw incompleteKey(key, keys)
       return eraseKey(context, values)
     })
+  }
+
+  /** What target and state hold and how far each flow has come, without reading rows. */
+  status(): Promise<CdcStatus> {
+    return this.#run({}, ({ tables }) => cdcStatus(tables))
+  }
+
+  /** The events of a key in order, hidden ones included, and why each of its rows is there. @param key by column, or in the order of the keys */
+  explain(key: KeyValues, options: RunOptions = {}): Promise<KeyHistory> {
+    return this.#run(options, (context) => explainTargetKey(context.tables, key, options))
   }
 
   #run<T>(options: RunOptions, work: (context: MaintenanceContext) => Promise<T>): Promise<T> {

@@ -1,12 +1,7 @@
 import { Command } from 'commander'
-import { BraidlakeError } from '../../base/errors.ts'
-import { pinsOf } from '../../cdc/pins.ts'
-import { parsePartitionValue } from '../../protocol/partition-values.ts'
-import { parseTypeName } from '../../protocol/schema-json.ts'
-import { toJs } from '../../protocol/js-values.ts'
 import type { KeyEvent, KeyHistory, KeyRow } from '../../table/cdc-explain.ts'
+import { keyColumns, keyOf } from '../cdc-key.ts'
 import { exactJson } from '../exact-json.ts'
-import { UsageError } from '../exit-codes.ts'
 import { type JsonFlag, withJson } from '../options.ts'
 import { print, printDocument } from '../output.ts'
 import { textTable } from '../text-table.ts'
@@ -28,31 +23,8 @@ async function explain(path: string, texts: readonly string[], { json = false }:
   const { flowTables } = await import('../../compose.ts')
   const { explainTargetKey } = await import('../../table/cdc-explain.ts')
   const tables = flowTables(path)
-  const [pin] = pinsOf(await tables.target.log.refresh()).values()
-  const key = pin === undefined ? texts : keyOf(pin.definition.keys, texts)
-  const found = await explainTargetKey(tables, key)
+  const found = await explainTargetKey(tables, keyOf(await keyColumns(tables), texts))
   return json ? printDocument('cdc explain', { target: path, ...found }) : print(explanation(found))
-}
-
-/** @throws UsageError where texts and key columns do not go together */
-export function keyOf(keys: Readonly<Record<string, string>>, texts: readonly string[]): readonly unknown[] {
-  const columns = Object.entries(keys)
-  if (columns.length !== texts.length) {
-    const names = columns.map(([name, type]) => `${name} (${type})`).join(', ')
-    throw new UsageError(`the key of this target is ${names}: give a value for each`)
-  }
-  return columns.map(([name, typeName], place) => valueOf(name, typeName, texts[place] ?? ''))
-}
-
-function valueOf(name: string, typeName: string, text: string): unknown {
-  const type = parseTypeName(typeName)
-  if (type.kind === 'string') return text
-  try {
-    return toJs(parsePartitionValue(text, type), type)
-  } catch (error) {
-    if (!(error instanceof BraidlakeError)) throw error
-    throw new UsageError(`key column ${name}: '${text}' is no ${typeName}`)
-  }
 }
 
 function explanation({ key, version, scdType, events, rows, differences }: KeyHistory): string {
@@ -94,7 +66,7 @@ function rowTable(rows: readonly KeyRow[]): string {
   const columns = [{ title: 'from' }, { title: 'to' }, { title: 'values' }, { title: 'why', whole: true }]
   return textTable(
     columns,
-    rows.map(({ start, end, values, why }) => [start, end ?? '', valuesText(values), why]),
+    rows.map(({ start, end, values, why }) => [start ?? '', end ?? '', valuesText(values), why]),
   )
 }
 

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { cdcExplainCommand } from './cdc-explain.ts'
+import { maintenanceCommands } from './cdc-maintain.ts'
 import { cdcRunCommand } from './cdc-run.ts'
 import { cdcStatusCommand } from './cdc-status.ts'
 
@@ -7,7 +8,8 @@ export function cdcCommand(): Command {
   const command = new Command('cdc')
     .description('AUTO CDC: keep current copies and histories right from change events, and look after them')
     .addHelpText('after', examples)
-  for (const sub of [cdcRunCommand(), cdcStatusCommand(), cdcExplainCommand()]) command.addCommand(sub)
+  for (const sub of [cdcRunCommand(), cdcStatusCommand(), cdcExplainCommand(), ...maintenanceCommands()])
+    command.addCommand(sub)
   return command
 }
 
@@ -15,4 +17,5 @@ const examples = `
 Examples:
   $ braid cdc run customers.yaml
   $ braid cdc status ./customers
-  $ braid cdc explain ./customers 42`
+  $ braid cdc explain ./customers 42
+  $ braid cdc verify ./customers`
