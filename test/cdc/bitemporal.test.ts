@@ -8,6 +8,7 @@ import type { Datum } from '../../src/protocol/datum.ts'
 import type { EventRows } from '../../src/relation/event-source.ts'
 import { DeltaTable } from '../../src/table/delta-table.ts'
 import { type CdcHistory, type HistoryOptions, cdcHistory } from '../../src/testing/cdc-histories.ts'
+import { ProcessKilled, faultyStore } from '../../src/testing/faulty-store.ts'
 import { type SeededRandom, seededRandom } from '../../src/testing/seeded-random.ts'
 import { type World, duckdbWorld, flowFor, memoryWorld, rowsOf, tableRows } from './engine-world.ts'
 import { type Plain, apply, gone, historyOf, texts, upsert } from './history-world.ts'
@@ -152,6 +153,36 @@ describe.each([
     await expectBeliefs(world, history, batches.flat(), 'two flows')
     world.drop()
   })
+})
+
+test('a process killed at any store call of a batch -> the next one loses and repeats nothing', async () => {
+  const { history, batches } = systemHistory(seededRandom(17), 'any', { keys: 6, batches: 6, sequence: 'number' })
+  const [first = [], second = []] = [batches.slice(0, -1).flat(), batches.at(-1)]
+  const at = { after: '1', offset: '2' }
+  let isWhole = false
+  let kills = 0
+  for (let call = 1; !isWhole; call++) {
+    const world = memoryWorld()
+    await world.flow(options(history)).apply(sourceRows(history, first), { after: undefined, offset: '1' })
+    let calls = 0
+    const dying = world.again((store) =>
+      faultyStore(store, () =>
+        ++calls >= call ? { kind: 'kill', effect: call % 2 === 0 ? 'before' : 'after' } : undefined,
+      ),
+    )
+    try {
+      await dying.flow(options(history)).apply(sourceRows(history, second), at)
+      isWhole = true
+    } catch (error) {
+      expect(error).toBeInstanceOf(ProcessKilled)
+      kills++
+    }
+    const next = world.again().flow(options(history))
+    if ((await next.pin())?.offset === '1') await next.apply(sourceRows(history, second), at)
+    await expectBeliefs(world, history, [...first, ...second], `killed at call ${call}`)
+    world.drop()
+  }
+  expect(kills).toBeGreaterThan(5)
 })
 
 /** Learnt of at 1, 2 and 3: the last is late, and corrects what was believed. */

@@ -1,4 +1,7 @@
 /** A flow fed by snapshots: the histories they give, what is refused, and two flows at once; against the definition by events. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { BraidlakeError } from '../../src/base/errors.ts'
 import type { CdcEvent, EventSchema } from '../../src/cdc/event.ts'
@@ -191,6 +194,41 @@ describe('refused, and nothing changed', () => {
     expect(await world.target.log.exists()).toBe(false)
     world.drop()
   })
+})
+
+test('snapshots in files, asked for one after another -> each applied once, and none again later', async () => {
+  const world = duckdbWorld()
+  const folder = mkdtempSync(join(tmpdir(), 'braidlake-snapshots-'))
+  const contents = new Map([
+    [1, [row(1, 'A'), row(2, 'B')]],
+    [2, [row(1, 'A'), row(2, 'C')]],
+  ])
+  for (const [version, rows] of contents)
+    writeFileSync(join(folder, `${version}.json`), rows.map((each) => JSON.stringify(each)).join('\n'))
+  const next = async (last: unknown) => {
+    const version = Number(last ?? 0) + 1
+    return contents.has(version) ? { version, rows: { json: join(folder, `${version}.json`) } } : undefined
+  }
+  expect(await snapshotFlowOf(world, options).run(next)).toBe(2)
+  expect(await rowTexts(world)).toEqual(['1:A [1,-)', '2:B [1,2)', '2:C [2,-)'])
+  expect(await snapshotFlowOf(world.again(), options).run(next)).toBe(0)
+  rmSync(folder, { recursive: true })
+  world.drop()
+})
+
+test('versions that are instants -> intervals of them', async () => {
+  const world = memoryWorld()
+  const day = (number: number) => new Date(Date.UTC(2024, 0, number))
+  const flow = await loaded(world, [
+    [day(1), [row(1, 'A')]],
+    [day(2), [row(1, 'B')]],
+  ])
+  expect(await rowTexts(world)).toEqual([
+    '1:A [2024-01-01T00:00:00.000Z,2024-01-02T00:00:00.000Z)',
+    '1:B [2024-01-02T00:00:00.000Z,-)',
+  ])
+  expect(await refusal(flow.apply([row(1, 'C')], { version: day(2) }))).toBe('NOT_NEWER')
+  world.drop()
 })
 
 describe('beside others', () => {
