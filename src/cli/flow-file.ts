@@ -32,6 +32,8 @@ export interface FlowFile {
   readonly folder: string
 }
 
+const startAndEnd: Check = (value) => isMembers(value) && text(value['start']) && text(value['end'])
+
 const checks: Readonly<Record<string, Check>> = {
   target: text,
   flow: text,
@@ -43,11 +45,15 @@ const checks: Readonly<Record<string, Check>> = {
   exceptColumns: texts,
   ignoreNullUpdates: (value) => value === true || selection(value),
   columnsToUpdate: text,
+  storedAs: oneOf('bitemporal'),
+  systemSequenceBy: text,
+  systemColumns: startAndEnd,
+  partitionBy: texts,
   storedAsScdType: (value) => value === 1 || value === 2,
   trackHistory: selection,
   onSequenceConflict: oneOf('deterministic', 'error', 'quarantine'),
   onBadRow: oneOf('fail', 'quarantine'),
-  intervalColumns: (value) => isMembers(value) && text(value['start']) && text(value['end']),
+  intervalColumns: startAndEnd,
   metadataColumn: text,
   schema: (value) => text(value) || isMembers(value),
   properties: textRecord,
