@@ -195,7 +195,7 @@ function kept(columns: WorkingColumns): NamedValue[] {
     { name: row.position, value: columns.position },
     own(row.start, sequence),
     own(row.end, sequence),
-    own(tie.hasStored, booleanType),
+    own(tie.hasUpsert, booleanType),
     own(tie.duplicates, longType),
     own(tie.isConflict, booleanType),
     own(outcome.newEnd, sequence),
@@ -224,8 +224,8 @@ function decided(columns: WorkingColumns): NamedValue[] {
     fromBatch,
     ...columns.partial.map((column) => differs(col(finalName(column.name), column.type), columns.shown(column))),
   )
-  // A stored upsert that a delete of its own sequence beats stays in the state; the delete must, too, or it would be lost.
-  const beaten = all(columns.isDelete, bool(tie.hasStored))
+  // An upsert that a delete of its own sequence beats may stay in the state; the delete must, too, or it would be lost.
+  const beaten = all(columns.isDelete, bool(tie.hasUpsert))
   const latest = restored(col(step.latestStored, comparable(columns.sequence).type), definition.sequenceType)
   const isKept = any(equal(columns.origin, intOf(origin.state)), equal(columns.origin, intOf(origin.truncate)))
   return [

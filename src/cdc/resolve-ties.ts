@@ -41,8 +41,8 @@ export const tie = {
   duplicates: '$duplicates',
   /** Events that differ in one sequence. */
   isConflict: '$conflict',
-  /** A stored upsert has this sequence. */
-  hasStored: '$hasStored',
+  /** An upsert has this sequence that is in the state or may be: an earlier try of the batch may have put it there. */
+  hasUpsert: '$hasUpsert',
 } as const
 
 const best = '$best'
@@ -100,14 +100,13 @@ function atPlace(columns: WorkingColumns): Expr {
 
 /** A row that stands alone is its own winner; a tail that does is a delete. */
 function single(columns: WorkingColumns): NamedValue[] {
-  const isStored = any(equal(columns.origin, intOf(origin.target)), equal(columns.origin, intOf(origin.state)))
   return resultOf(columns, {
     isDelete: columns.isDelete,
     origin: columns.origin,
     payload: (column) => columns.payload(column),
     writes: (column) => columns.writes(column),
     shown: (column) => columns.shown(column),
-    hasStored: all(isStored, not(columns.isDelete)),
+    hasUpsert: not(columns.isDelete),
     duplicates: longOf(0),
     isConflict: no,
   })
@@ -129,6 +128,12 @@ function winners(columns: WorkingColumns, rows: Relation): Relation {
       { name: best, function: 'max', value: strong, type: candidate.type },
       { name: worst, function: 'min', value: strong, type: candidate.type },
       { name: '$stored', function: 'count', value: when(all(isStored, not(columns.isDelete)), yes), type: longType },
+      {
+        name: '$upserts',
+        function: 'count',
+        value: when(all(not(columns.weak), not(columns.isDelete)), yes),
+        type: longType,
+      },
       { name: '$tails', function: 'count', value: when(columns.weak, yes), type: longType },
       {
         name: '$fromBatch',
@@ -192,7 +197,7 @@ function resolved(columns: WorkingColumns, candidate: Expr): NamedValue[] {
     payload: (column) => when(isDelete, nothing(column.type), valueIn(winner, column)),
     writes: ({ name }) => when(isDelete, yes, fieldOf(winner, writesName(name))),
     shown: ({ name, type }) => fieldOf(col(shownName(name), structOf([{ name: 'v', value: nothing(type) }]).type), 'v'),
-    hasStored: some('$stored'),
+    hasUpsert: some('$upserts'),
     duplicates: call('-', [fromBatch, when(used, longOf(1), longOf(0))]),
     isConflict: all(some('$fromBatch'), any(implied, all(isThere(winner), any(...disagree)))),
   })
@@ -204,7 +209,7 @@ interface Result {
   readonly payload: (column: PayloadColumn) => Expr
   readonly writes: (column: PayloadColumn) => Expr
   readonly shown: (column: PayloadColumn) => Expr
-  readonly hasStored: Expr
+  readonly hasUpsert: Expr
   readonly duplicates: Expr
   readonly isConflict: Expr
 }
@@ -222,7 +227,7 @@ function resultOf(columns: WorkingColumns, result: Result): NamedValue[] {
     { name: row.position, value: columns.position },
     { name: row.start, value: columns.start },
     { name: row.end, value: columns.end },
-    { name: tie.hasStored, value: result.hasStored },
+    { name: tie.hasUpsert, value: result.hasUpsert },
     { name: tie.duplicates, value: result.duplicates },
     { name: tie.isConflict, value: result.isConflict },
   ]

@@ -4,7 +4,7 @@
  *
  * It retries a taken number with the next one: a lost number is an append that did not happen.
  */
-import { failure } from '../base/errors.ts'
+import { BraidlakeError, failure } from '../base/errors.ts'
 import { appendStatement } from '../commands/append.ts'
 import type { SourceRows } from '../commands/source.ts'
 import { relationColumns } from '../relation/columns.ts'
@@ -17,17 +17,23 @@ import { domainOf } from './pins.ts'
 /** Numbers tried for one attempt; each that is taken is another process's progress. */
 const maxNumbers = 1_000
 
-/** @param rows the events, as `s.<column>`, given the attempt's number. @returns the number */
+/**
+ * @param rows the events, as `s.<column>`, given the attempt's number
+ * @param beyond the number is greater than this one: the log may have forgotten the last it reserved
+ * @returns the number
+ * @throws STORAGE_UNAVAILABLE also where storage did not say whether the append was committed: no attempt lives by being there
+ */
 export async function appendAttempt(
   parts: TableParts,
   flow: string,
   rows: (attempt: number) => Relation,
   options: RunOptions,
+  beyond = 0,
 ): Promise<number> {
   const appId = domainOf(flow)
   for (let tries = 0; tries < maxNumbers; tries++) {
     const snapshot = await parts.log.refresh()
-    const attempt = Number(snapshot.transactions.get(appId)?.version ?? 0n) + 1
+    const attempt = Math.max(beyond, Number(snapshot.transactions.get(appId)?.version ?? 0n)) + 1
     const application = { appId, version: BigInt(attempt) }
     const settings = { ...defaultSettings, application, signal: options.signal }
     const tx = new Transaction(parts, settings, snapshot)
@@ -37,11 +43,21 @@ export async function appendAttempt(
       await tx.rollback()
       throw error
     }
-    const result = await tx.commit()
+    const result = await tx.commit().catch((cause: unknown) => {
+      throw unsaid(parts, cause)
+    })
     if (!result.alreadyApplied) return attempt
   }
   throw failure('DELTA_MAX_COMMIT_RETRIES_EXCEEDED', `found no free attempt number in ${maxNumbers} tries`, {
     details: { flow },
+  })
+}
+
+function unsaid({ log }: TableParts, cause: unknown): unknown {
+  if (!(cause instanceof BraidlakeError) || cause.code !== 'COMMIT_OUTCOME_UNKNOWN') return cause
+  return failure('STORAGE_UNAVAILABLE', 'storage did not say whether the state was appended to; no event is applied', {
+    cause,
+    details: { path: log.store.root },
   })
 }
 

@@ -1,10 +1,11 @@
 /**
  * Random lives of a target: one or two flows, each run by one or two processes on its own list of events, whose batches are cut anew at
- * every try. Any store call may be stalled; a process may be killed at one, or meet a fault, and another takes its place. Everything
+ * every try; compactions and rewrites by others go on beside them. Any store call may be stalled; a process may be killed at one, or meet a fault, and another takes its place. Everything
  * follows from the seed. Afterwards every version of the target is held to the oracle of the events whose offsets it holds.
  */
 import { BraidlakeError } from '../../src/base/errors.ts'
 import type { CdcEvent } from '../../src/cdc/event.ts'
+import { compactTarget } from '../../src/cdc/maintenance/verbs.ts'
 import { type KeyTruth, oracle } from '../../src/cdc/oracle.ts'
 import { type Pin, isLive, pinsOf } from '../../src/cdc/pins.ts'
 import { type Snapshot, applyCommit } from '../../src/log/snapshot.ts'
@@ -15,6 +16,7 @@ import { type Choose, type Scheduler, createScheduler, scheduledStore } from '..
 import { type SeededRandom, seededRandom } from '../../src/testing/seeded-random.ts'
 import { eventText, expectedRows, rowText, stateText } from './engine-truth.ts'
 import { type World, flowFor, memoryWorld, rowsOf, tableRows } from './engine-world.ts'
+import { rearrange } from './foreign-writers.ts'
 
 /** What a flow reads, one after another; an offset is a number of them. */
 export type Item = { readonly event: CdcEvent } | { readonly truncate: Datum }
@@ -27,6 +29,8 @@ export interface Tally {
   keysAgain: number
   kills: number
   faults: number
+  compactions: number
+  stateRowsDeleted: number
 }
 
 export const newTally = (): Tally => ({
@@ -37,6 +41,8 @@ export const newTally = (): Tally => ({
   keysAgain: 0,
   kills: 0,
   faults: 0,
+  compactions: 0,
+  stateRowsDeleted: 0,
 })
 
 export interface Life {
@@ -62,14 +68,26 @@ export async function simulate(seed: number, tally: Tally = newTally()): Promise
       const own = random.fork()
       writers[name] = async () => {
         const worker = { name, flow, life, world, scheduler, random: own, isQuiet, tally }
-        await work(worker).catch((error: unknown) => faults.push(`${name}: ${textOf(error)}`))
+        await work(worker, (rule) => liveOnce(worker, rule)).catch((error: unknown) =>
+          faults.push(`${name}: ${textOf(error)}`),
+        )
       }
+    }
+  }
+  const more = randomUpkeep(random)
+  for (const upkeep of more) {
+    const own = random.fork()
+    writers[upkeep] = async () => {
+      const worker = { name: upkeep, flow: '', life, world, scheduler, random: own, isQuiet, tally }
+      await work(worker, (rule) => keepUp(worker, upkeep, rule)).catch((error: unknown) =>
+        faults.push(`${upkeep}: ${textOf(error)}`),
+      )
     }
   }
   try {
     await scheduler.run(writers)
-    const wrong = faults[0] ?? (await checkVersions(world, life, tally))
-    return wrong === undefined ? undefined : `seed ${seed}, ${describeLife(life)}\n${wrong}`
+    const wrong = faults[0] ?? (await checkVersions(world, life, tally, more.includes('compact') ? 'last' : 'all'))
+    return wrong === undefined ? undefined : `seed ${seed}, ${describeLife(life)}, ${more.join(' ')}\n${wrong}`
   } finally {
     world.drop()
   }
@@ -162,12 +180,12 @@ const maxDeaths = 4
 const expected = new Set(['STORAGE_UNAVAILABLE', 'STORAGE_FULL', 'COMMIT_OUTCOME_UNKNOWN'])
 
 /** Processes one after another, until all events of the flow are applied; the last ones meet no faults. */
-async function work(worker: Worker): Promise<void> {
+async function work(worker: Worker, live: (rule: FaultRule) => Promise<void>): Promise<void> {
   const { isQuiet, random, tally } = worker
   for (let deaths = 0; ; deaths++) {
     try {
       const rule = isQuiet || deaths >= maxDeaths ? () => undefined : faultOf(random)
-      await liveOnce(worker, rule)
+      await live(rule)
       return
     } catch (error) {
       if (error instanceof ProcessKilled) tally.kills++
@@ -204,10 +222,14 @@ function faultOf(random: SeededRandom): FaultRule {
   }
 }
 
+function processOf({ world, scheduler, name }: Worker, rule: FaultRule): World {
+  return world.again((store) => faultyStore(scheduledStore(store, scheduler.turn(name)), rule))
+}
+
 async function liveOnce(worker: Worker, rule: FaultRule): Promise<void> {
-  const { life, world, scheduler, random, tally } = worker
+  const { life, random, tally } = worker
   const items = life.items.get(worker.flow) ?? []
-  const own = world.again((store) => faultyStore(scheduledStore(store, scheduler.turn(worker.name)), rule))
+  const own = processOf(worker, rule)
   const flow = own.flow(flowFor(life.history, life.type, { flow: worker.flow }))
   let after = (await flow.pin())?.offset
   while (Number(after ?? 0) < items.length) {
@@ -229,8 +251,42 @@ async function liveOnce(worker: Worker, rule: FaultRule): Promise<void> {
   }
 }
 
+/** What else goes on beside the flows. */
+type Upkeep = 'compact' | 'optimize'
+
+function randomUpkeep(random: SeededRandom): readonly Upkeep[] {
+  return random.pick<readonly Upkeep[]>([[], [], ['compact'], ['compact'], ['optimize'], ['compact', 'optimize']])
+}
+
+async function keepUp(worker: Worker, upkeep: Upkeep, rule: FaultRule): Promise<void> {
+  const own = processOf(worker, rule)
+  if (!(await own.target.log.exists())) return
+  const times = worker.random.integer(1, 3)
+  for (let done = 0; done < times; done++) {
+    if (upkeep === 'optimize') {
+      await rearrange(worker.random.pick([own.target, own.target, own.state]))
+    } else {
+      const { target, state, plane } = own
+      const report = await compactTarget({
+        tables: { target, state },
+        statePath: '../t__cdc_state',
+        plane,
+        options: {},
+      })
+      worker.tally.compactions++
+      worker.tally.stateRowsDeleted += report.stateRowsDeleted
+    }
+  }
+}
+
 /** Every version of the target, against the oracle of what its pins say is applied. */
-export async function checkVersions(world: World, life: Life, tally: Tally): Promise<string | undefined> {
+export async function checkVersions(
+  world: World,
+  life: Life,
+  tally: Tally,
+  /** State rows that died later may have been deleted. */
+  statesOf: 'all' | 'last' = 'all',
+): Promise<string | undefined> {
   const fresh = world.again()
   const last = await fresh.target.log.refresh()
   const state = await tableRows(fresh.state)
@@ -240,7 +296,8 @@ export async function checkVersions(world: World, life: Life, tally: Tally): Pro
     const commit = commits[version - 1]
     if (commit !== undefined) snapshot = applyCommit(snapshot, commit)
     tally.versions++
-    const wrong = await checkVersion(fresh, life, snapshot, state)
+    const hasState = statesOf === 'all' || version === last.version
+    const wrong = await checkVersion(fresh, life, snapshot, hasState ? state : undefined)
     if (wrong !== undefined) return `version ${version}: ${wrong}`
   }
   const pins = pinsOf(last)
@@ -260,7 +317,7 @@ export async function checkVersion(
   world: World,
   { history, type, items }: Life,
   snapshot: Snapshot,
-  state: Rows,
+  state: Rows | undefined,
 ): Promise<string | undefined> {
   const pins = pinsOf(snapshot)
   const applied = [...items].flatMap(([flow, list]) => list.slice(0, Number(pins.get(flow)?.offset ?? 0)))
@@ -272,6 +329,7 @@ export async function checkVersion(
   if (got.join('\n') !== wanted.join('\n')) {
     return `the target has\n  ${got.join('\n  ')}\nand should have\n  ${wanted.join('\n  ')}`
   }
+  if (state === undefined) return undefined
   const live = state.rows.filter(isLiveIn(pins, state.names)).map((row) => stateText(history, state.names, row))
   return checkState(history, truth.keys, type, live)
 }

@@ -106,6 +106,21 @@ describe.each([
     await expectTruth(world, { f: [...start, ...items.f], g: items.g })
   })
 
+  test("a winner's delete beats an upsert that is in the state since the first try -> it stays deleted", async () => {
+    const world = await newWorld(make)
+    const f = itemsOf(upsert(10, 'A'), upsert(20, 'A'), upsert(7, 'Z'))
+    const g = itemsOf(upsert(5, 'B'), gone(10))
+    const writers = {
+      f: (own: World) => mustApply(own, 'f', f.slice(0, 2)),
+      g: (own: World) => mustApply(own, 'g', g),
+    }
+    await race(world, writers, bothReadThen('g', 'f'))
+    expect(await timelines(world)).toEqual(['k: A/- [20,∞)', 'k: B/- [5,10)'])
+    await mustApply(world, 'f', f.slice(2))
+    expect(await timelines(world)).toEqual(['k: A/- [20,∞)', 'k: B/- [5,7)', 'k: Z/- [7,10)'])
+    await expectTruth(world, { f, g })
+  })
+
   test('keys apart -> both commit from one start, and nothing is computed again', async () => {
     const world = await newWorld(make)
     const items = { f: itemsOf(upsert(1, 'A', '-', ['a'])), g: itemsOf(upsert(1, 'B', '-', ['b'])) }
