@@ -240,7 +240,9 @@ class Start {
     if (counts.kept === 0) return
     const { flow } = this.#columns.definition
     const relation = (attempt: number) => rows.stateRows(attempt)
-    this.#attempts.push(await appendAttempt(this.#tables.state, flow, relation, this.#options))
+    this.#attempts.push(
+      await appendAttempt(this.#tables.state, flow, relation, this.#options, this.#pins.get(flow)?.last),
+    )
   }
 
   async #compute(events: Relation, finish?: typeof conflictsIn) {
