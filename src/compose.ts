@@ -13,6 +13,8 @@ import type { DataPlane } from './relation/data-plane.ts'
 import type { EventSource } from './relation/event-source.ts'
 import { AutoCdc } from './table/auto-cdc.ts'
 import { CdcTarget } from './table/cdc-target.ts'
+import { HistoryTable } from './table/history-table.ts'
+import { SnapshotFlow, type SnapshotFlowOptions } from './table/snapshot-flow.ts'
 import { type CreateOptions, createTable } from './table/create.ts'
 import { DeltaTable as Table } from './table/delta-table.ts'
 import type { FlowSetting } from './table/flow.ts'
@@ -138,13 +140,40 @@ export interface AutoCdcOptions extends FlowOptions, FlowTableOptions {
  * @throws AUTOCDC_INVALID_DEFINITION where storage for one of the two tables is missing
  */
 export function autoCdc(options: AutoCdcOptions): AutoCdc {
-  const { target, source, properties = {}, ...flow } = options
+  const { target, source, properties, ...flow } = options
+  return new AutoCdc({ ...flowSetting(target, properties, options), options: flow }, source)
+}
+
+export interface SnapshotCdcOptions extends SnapshotFlowOptions, FlowTableOptions {
+  /** Folder of the target. The first snapshot creates it, and its state in `<target>__cdc_state` beside it. */
+  readonly target: string
+  /** Table properties of a target that is created. */
+  readonly properties?: Readonly<Record<string, string>> | undefined
+}
+
+/** A flow of AUTO CDC fed by full snapshots of its source, each with a version, instead of events. Opening it reads and writes nothing. */
+export function autoCdcFromSnapshots(options: SnapshotCdcOptions): SnapshotFlow {
+  const { target, properties, ...flow } = options
+  return new SnapshotFlow(flowSetting(target, properties, options), flow)
+}
+
+/** A type 2 target for reading: the rows of today, of a sequence, of a span, and what changed. */
+export async function historyTable(path: string, options: OpenOptions = {}): Promise<HistoryTable> {
+  const parts = partsFor(folderOf(path), options)
+  if (await parts.log.exists()) return new HistoryTable(parts)
+  throw failure('DELTA_TABLE_NOT_FOUND', `there is no Delta table at ${path}`, { details: { path } })
+}
+
+function flowSetting(
+  target: string,
+  properties: Readonly<Record<string, string>> | undefined,
+  options: FlowTableOptions,
+): Omit<FlowSetting, 'options'> {
   const tables = flowTables(target, options)
-  const setting: FlowSetting = {
+  return {
     tables,
     statePath: statePath(target),
-    options: flow,
-    properties,
+    properties: properties ?? {},
     setting: {
       plane: tables.target.plane,
       tableName: basename(folderOf(target)),
@@ -158,7 +187,6 @@ export function autoCdc(options: AutoCdcOptions): AutoCdc {
       parsed: new Map(),
     },
   }
-  return new AutoCdc(setting, source)
 }
 
 const folderOf = (path: string): string => resolve(path.startsWith('file:') ? fileURLToPath(path) : path)

@@ -6,11 +6,14 @@ export {
   type FileSourceOptions,
   type IterableSourceOptions,
   type OpenOptions,
+  type SnapshotCdcOptions,
   autoCdc,
+  autoCdcFromSnapshots,
   cdcTarget,
   debezium,
   debeziumColumns,
   fileSource,
+  historyTable,
   iterableSource,
   openLake,
 } from './compose.ts'
@@ -29,6 +32,21 @@ export type { EraseReport } from './cdc/maintenance/erase.ts'
 export type { RetireReport } from './cdc/maintenance/retire.ts'
 export type { MaintenanceReport, RepairReport } from './cdc/maintenance/verbs.ts'
 export type { VerifyReport } from './cdc/maintenance/verify.ts'
+export {
+  type HistoryChangeRow,
+  type HistoryChangesOptions,
+  type HistoryReadOptions,
+  type HistoryRowsOptions,
+  HistoryTable,
+  type HistoryViewOptions,
+  type JoinAsOfOptions,
+} from './table/history-table.ts'
+export {
+  SnapshotFlow,
+  type SnapshotFlowOptions,
+  type SnapshotOptions,
+  type SnapshotReport,
+} from './table/snapshot-flow.ts'
 export type { KeyEvent, KeyHistory, KeyRow, KeyValues } from './table/cdc-explain.ts'
 export type { CdcFlowStatus, CdcStatus, CdcTableSize } from './table/cdc-status.ts'
 export { type ChangeFeedSourceOptions, changeFeedSource } from './table/change-feed-source.ts'

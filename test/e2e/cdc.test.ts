@@ -328,3 +328,57 @@ describe('status and explain', () => {
     expect(json).toMatchObject({ error: { code: 'AUTOCDC_INVALID_STATE', details: { reason: 'NOT_A_TARGET' } } })
   })
 })
+
+describe('looking after a target', () => {
+  beforeEach(async () => {
+    write('events/2.jsonl', lines([{ id: 1, name: 'Ann', city: 'Oslo', seq: 40, op: 'u' }]))
+    await run('cdc', 'run', join(folder, 'customers.yaml'))
+  })
+
+  const verb = (name: string, ...args: string[]) => document('cdc', name, join(folder, 'customers'), ...args)
+
+  test('verify -> right, with exit code 0', async () => {
+    const { code, json } = await verb('verify')
+    expect([code, json]).toMatchObject([
+      0,
+      { command: 'cdc verify', report: { ok: true, keys: 2, rows: 3, version: 1 } },
+    ])
+    expect((await run('cdc', 'verify', join(folder, 'customers'))).stdout).toMatch(/^Right: 2 keys, 3 rows and /)
+  })
+
+  test.each<[string, readonly string[], object]>([
+    ['compact', [], { stateRowsAfter: 1 }],
+    ['repair', [], { stateLost: false, malformed: 0 }],
+    ['gc', ['--watermark', '100'], { watermark: '100', stateRowsAfter: 0 }],
+    ['retire', ['--flow', 'customers'], { stateRowsMoved: 1 }],
+    ['adopt', [], { stateRowsCopied: 0 }],
+    ['erase', ['1'], { rowsErased: 2 }],
+  ])('%s --json -> its report', async (name, args, report) => {
+    const { code, json } = await verb(name, ...args)
+    expect([code, json]).toMatchObject([0, { formatVersion: 1, command: `cdc ${name}`, report }])
+  })
+
+  test('retrack by the name alone -> the cities are one row, and the flow must say so', async () => {
+    expect((await verb('retrack', '--on', 'name')).json).toMatchObject({ report: { deleted: 1 } })
+    expect(await history()).toEqual(['1 Oslo 10-', '2 Bonn 10-20'])
+    const { json } = await document('cdc', 'run', join(folder, 'customers.yaml'))
+    expect(json).toMatchObject({ batches: 0 })
+  })
+
+  test.each<[string, readonly string[], RegExp]>([
+    ['retrack', [], /--on <column...> or --except/],
+    ['gc', [], /--watermark/],
+    ['gc', ['--watermark', 'x'], /'x' is no long/],
+    ['gc', ['--watermark', '1', '2'], /a sequence has 1 value/],
+    ['retire', [], /--flow/],
+    ['erase', ['x'], /'x' is no long/],
+  ])('%s %j -> wrong usage', async (name, args, message) => {
+    const { code, stderr } = await run('cdc', name, join(folder, 'customers'), ...args)
+    expect([code, stderr]).toEqual([2, expect.stringMatching(message)])
+  })
+
+  test('a flow that is not there -> its code', async () => {
+    const { code, json } = await verb('retire', '--flow', 'other')
+    expect([code, json]).toMatchObject([1, { error: { code: 'AUTOCDC_INVALID_STATE' } }])
+  })
+})

@@ -26,6 +26,8 @@ const typedConsumers = {
   'types.mts': `
 import { type CommitResult, DeltaTable } from 'braidlake'
 import { memoryStore } from 'braidlake/testing'
+import { autoCdc, fileSource } from 'braidlake'
+export const flow = autoCdc({ target: 't', flow: 'f', keys: ['id'], sequenceBy: 's', source: fileSource({ path: '.' }) })
 const table = await DeltaTable.open('orders', { store: memoryStore() })
 const result: CommitResult = await table.append([{ id: 1n }])
 export const version: number = result.version
@@ -94,7 +96,7 @@ describe('the command', () => {
 
   test('braid --help -> every command', () => {
     const help = run('npx', ['--no-install', 'braid', '--help'])
-    for (const command of ['demo', 'history', 'show', 'query', 'merge', 'update', 'delete'])
+    for (const command of ['demo', 'history', 'show', 'query', 'merge', 'update', 'delete', 'cdc'])
       expect(help).toContain(`  ${command}`)
   })
 })
