@@ -1,0 +1,158 @@
+/**
+ * Takes the guards of AUTO CDC away one by one, in a copy of the sources, and expects the tests to notice. Not part of the ordinary run:
+ * `npm run mutations`, or `npm run mutations -- WORD` for those whose name has the word. CDC_RUNS and CDC_SEED set the random tests.
+ */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const project = fileURLToPath(new URL('../../', import.meta.url))
+const random = 'test/cdc/flows-random.test.ts'
+const named = 'test/cdc/flows.test.ts'
+const histories = 'test/cdc/engine.test.ts'
+
+/** `from` must stand in the file exactly once. */
+const mutations = [
+  {
+    name: 'a tie leaves no explicit tombstone',
+    file: 'src/cdc/fold.ts',
+    from: 'const beaten = all(columns.isDelete, bool(tie.hasUpsert))',
+    to: 'const beaten = not(yes)',
+    tests: [histories],
+  },
+  {
+    name: 'a tie with an earlier try leaves no explicit tombstone',
+    file: 'src/cdc/resolve-ties.ts',
+    from: "hasUpsert: some('$upserts')",
+    to: "hasUpsert: some('$stored')",
+    tests: [named, random],
+  },
+  {
+    name: 'dead attempts count as live',
+    file: 'src/cdc/gather.ts',
+    from: '...pin.dead.map((range) => not(inRange(attempt, range))),',
+    to: '',
+    tests: [random],
+  },
+  {
+    name: 'live state is left out of the check',
+    file: 'src/cdc/common-keys.ts',
+    from: 'const events = await newEvents(columns, state, winners)',
+    to: 'const events = undefined as Awaited<ReturnType<typeof newEvents>>',
+    tests: [named, random],
+  },
+  {
+    name: 'twins do not conflict',
+    file: 'src/cdc/batch.ts',
+    from: 'new Set([domainOf(this.#columns.definition.flow)])',
+    to: 'new Set<string>([])',
+    tests: [named, random],
+  },
+  {
+    name: 'died attempts are not noticed',
+    file: 'src/cdc/batch.ts',
+    from: '[...this.#pins.values()].some((pin) => someDied(pin, pins.get(pin.flow))) ||',
+    to: '',
+    tests: [random],
+  },
+  {
+    name: 'compaction deletes before it commits',
+    file: 'src/cdc/maintenance/rewrite.ts',
+    from: 'const newest = await tables.target.log.refresh()',
+    to: `const early = [...this.#pins.values()].filter(({ last }) => last > 0)
+      .map(({ flow, last }) => \`(__flow = '\${flow}' AND __attempt <= \${last})\`)
+    if (early.length > 0) await (await import('./dead-rows.ts')).deleteWhere(this.#context, early.join(' OR '))
+    const newest = await tables.target.log.refresh()`,
+    tests: [random],
+  },
+  {
+    name: 'a truncate is not checked against new keys',
+    file: 'src/cdc/batch.ts',
+    from: 'this.#admitted.truncates.length > 0 ||',
+    to: '',
+    tests: [named, random],
+  },
+  {
+    name: 'the suffix of the target begins behind the cutoff, not at it',
+    file: 'src/cdc/gather.ts',
+    from: 'return any(isNull(end), whole, not(isBefore(end, since)))',
+    to: 'return any(isNull(end), whole, isBefore(since, end))',
+    tests: [histories],
+  },
+  {
+    name: 'the suffix of the state begins behind the cutoff, not at it',
+    file: 'src/cdc/gather.ts',
+    from: 'any(isNull(from), not(isBefore(sequence, from)))',
+    to: 'any(isNull(from), isBefore(from, sequence))',
+    tests: [histories],
+  },
+  {
+    name: 'hidden rows are dropped',
+    file: 'src/cdc/fold.ts',
+    from: 'any(hidden, tombstone, beaten)',
+    to: 'any(tombstone, beaten)',
+    tests: [histories],
+  },
+  {
+    name: 'the first row of the window starts at its record start',
+    file: 'src/cdc/fold.ts',
+    from: 'when(stored, firstStart, columns.sequence)',
+    to: 'when(not(yes), firstStart, columns.sequence)',
+    tests: [histories],
+  },
+  {
+    name: 'a tail is kept where an event stands',
+    file: 'src/cdc/gather.ts',
+    from: 'weak: yes,',
+    to: 'weak: no,',
+    tests: [histories],
+  },
+  {
+    // Ours reads one suffix: the state from where the rows read of the target begin. Apart, it would be read from the batch's first event.
+    name: 'target and state have anchors of their own',
+    file: 'src/cdc/gather.ts',
+    from: 'if (definition.scdType === 2) inputs.push(keyed(suffix, columns.start))',
+    to: '',
+    tests: [histories],
+  },
+]
+
+const word = process.argv[2] ?? ''
+const folder = mkdtempSync(join(tmpdir(), 'braidlake-mutations-'))
+for (const part of ['src', 'test', 'package.json', 'tsconfig.json', 'vitest.config.ts']) {
+  cpSync(join(project, part), join(folder, part), { recursive: true })
+}
+symlinkSync(join(project, 'node_modules'), join(folder, 'node_modules'))
+
+let survived = 0
+for (const mutation of mutations.filter(({ name }) => name.includes(word))) {
+  const file = join(folder, mutation.file)
+  const source = readFileSync(file, 'utf8')
+  if (source.split(mutation.from).length !== 2) {
+    survived++
+    console.log(`DOES NOT APPLY  ${mutation.name}: ${mutation.file} has not exactly one ${mutation.from}`)
+    continue
+  }
+  writeFileSync(
+    file,
+    source.replace(mutation.from, () => mutation.to),
+  )
+  const killers = mutation.tests.flatMap(killersIn)
+  writeFileSync(file, source)
+  if (killers.length === 0) survived++
+  console.log(`${killers.length === 0 ? 'SURVIVED' : 'killed  '}  ${mutation.name}`)
+  for (const killer of killers.slice(0, 4)) console.log(`            by ${killer}`)
+}
+rmSync(folder, { recursive: true })
+process.exitCode = survived === 0 ? 0 : 1
+
+function killersIn(test) {
+  const args = ['vitest', 'run', test, '--bail', '3', ...(test === random ? [] : ['-t', 'memory|twin|source|other'])]
+  const env = { CDC_RUNS: test === random ? '1000' : '60', ...process.env, NO_COLOR: '1', CI: '1' }
+  const { stdout } = spawnSync('npx', args, { cwd: folder, env, encoding: 'utf8', maxBuffer: 1 << 28 })
+  const failed = [...stdout.matchAll(/^ FAIL {2}(.*)$/gm)].map(([, title]) => title)
+  const [, seed] = /seed (\d+)[,:]/.exec(stdout) ?? []
+  return [...new Set(failed)].map((title) => (seed === undefined ? title : `${title} (seed ${seed})`))
+}
