@@ -14,7 +14,7 @@ import type { TableParts } from '../transaction/context.ts'
 import { engineInfo } from '../transaction/engine-info.ts'
 import type { FlowDefinition } from './definition.ts'
 import { requireUntouched } from './foreign-changes.ts'
-import { schemaOf, stateColumn, stateColumnsOf, tableColumn, targetColumnsOf } from './layout.ts'
+import { metadataType, schemaOf, stateColumn, stateColumnsOf, tableColumn, targetColumnsOf } from './layout.ts'
 import { type Pin, type PinnedDefinition, pinsOf, printPin } from './pins.ts'
 import { cdcOperation } from './target-write.ts'
 import type { BatchTables } from './batch.ts'
@@ -102,7 +102,7 @@ async function createBoth(
   }
   const pin = printPin(firstPin(definition, metadata.id, statePath))
   const configuration = { 'delta.enableDeletionVectors': 'true', ...properties }
-  await createTable(tables.target, targetId, targetColumnsOf(definition), [], configuration, [
+  await createTable(tables.target, targetId, targetColumnsOf(definition), definition.partitionBy, configuration, [
     { kind: 'domainMetadata', domainMetadata: pin },
   ])
 }
@@ -177,6 +177,8 @@ async function registerFlow(tables: BatchTables, statePath: string, definition: 
     const pins = pinsOf(snapshot)
     const [known] = pins.values()
     if (pins.has(definition.flow) || known === undefined) return
+    // Flows of one target share its rows, and so what makes them.
+    checkDrift(known.definition, pinnedDefinition(definition), definition.flow)
     // From now on this commit says that all before it is the flows'.
     await requireUntouched(log, snapshot.version)
     const txnId = environment.uuid()
@@ -271,10 +273,28 @@ function checkColumns(target: Snapshot, definition: FlowDefinition): void {
     const column = tableColumn(target, name)
     return column === undefined || (type.kind !== 'struct' && typeName(column.type) !== typeName(type))
   })
-  if (missing.length === 0) return
+  if (missing.length === 0) {
+    checkMetadata(target, definition)
+    return
+  }
   throw failure(
     'AUTOCDC_INVALID_STATE',
     `the target has no fitting column for ${missing.map(({ name, type }) => `\`${name}\` ${typeName(type)}`).join(', ')}`,
     { details: { reason: 'TARGET_SCHEMA_DRIFT', missing: missing.map(({ name }) => name) } },
+  )
+}
+
+/** Whether its flows leave columns as they were, and which, is part of what the target's rows mean. */
+function checkMetadata(target: Snapshot, definition: FlowDefinition): void {
+  const stored = tableColumn(target, definition.names.metadata)?.type
+  const now = metadataType(definition)
+  if (stored === undefined || typeName(stored).toLowerCase() === typeName(now).toLowerCase()) return
+  throw failure(
+    'AUTOCDC_INVALID_STATE',
+    `the target was made for flows that leave other columns as they were than flow ${definition.flow} does`,
+    {
+      details: { reason: 'PARTIAL_UPDATES_DRIFT', stored: typeName(stored), now: typeName(now) },
+      advice: 'Give all flows of a target the same ignoreNullUpdates or columnsToUpdate, or start a new target.',
+    },
   )
 }

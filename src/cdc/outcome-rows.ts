@@ -154,15 +154,16 @@ export class OutcomeRows {
     }
   }
 
-  /** A row that the target had before, and that no event gives. Type 1 keeps no interval that could tell. */
+  /** A row that target or state had before, and that no event gives. Type 1 keeps no interval that could tell. */
   #isMalformed(): Expr {
     const { scdType, sequenceType } = this.#definition
-    if (scdType === 1) return no
+    const hasNone = isNull(col(row.sequence, sequenceType))
+    if (scdType === 1) return hasNone
     const bounds = { recordStart: row.sequence, start: row.start, end: row.end }
-    return all(isThere(this.#columns.file), not(isTargetRow(bounds, sequenceType)))
+    return any(hasNone, all(isThere(this.#columns.file), not(isTargetRow(bounds, sequenceType))))
   }
 
-  /** Rows that the target had before and that no event gives, as working rows. */
+  /** Rows that were there before and that no event gives, as working rows. */
   malformed(): Relation {
     return { kind: 'filter', input: this.#staged, where: this.#isMalformed() }
   }

@@ -424,3 +424,38 @@ test('a table that is no target -> every verb says so', async () => {
   expect((await codeOf(target.verify())).code).toBe('DELTA_TABLE_NOT_FOUND')
   other.drop()
 })
+
+test('a live row of the state that no event gives -> a batch that reads it stops; verify counts it, a repair drops it', async () => {
+  const own = memoryWorld()
+  const whole = { ignoreNullUpdates: true } as const
+  await apply(
+    own,
+    [
+      [1, 5, 'U', 'A', 'x'],
+      [1, 10, 'U', 'A', 'y'],
+    ],
+    whole,
+  )
+  await foreignRows({ ...own, target: own.state }, [
+    { __flow: 'f', __attempt: 1n, __sequence: null, __is_delete: true, id: 1 },
+  ])
+  expect(await own.targetHandle().verify()).toMatchObject({ ok: false, malformed: { count: 0, inState: 1 } })
+  expect((await codeOf(apply(own, [[1, 20, 'U', 'B']], whole))).code).toBe('AUTOCDC_MALFORMED_ROW')
+  await own.targetHandle().repair()
+  expect(await own.targetHandle().verify()).toMatchObject({ ok: true, stateRows: 1 })
+  own.drop()
+})
+
+test.each([
+  [{ flow: 'g', trackHistory: { on: ['city'] } }, 'TRACK_HISTORY_DRIFT'],
+  [{ flow: 'g', keys: ['id', 'city'] }, 'KEY_SCHEMA_DRIFT'],
+  [{ ignoreNullUpdates: true }, 'PARTIAL_UPDATES_DRIFT'],
+] as const)('a flow with another definition, %j -> refused: %s; no row is other than it was', async (other, reason) => {
+  const own = memoryWorld()
+  await apply(own, [[1, 5, 'U', 'A', 'x']])
+  const { version } = await own.target.log.refresh()
+  const error = await codeOf(apply(own, [[1, 6, 'U', 'B', 'y']], other))
+  expect(error.details).toMatchObject({ reason })
+  expect((await own.target.log.refresh()).version).toBe(version)
+  own.drop()
+})

@@ -32,16 +32,6 @@ export const quarantineColumn = {
   isDelete: '__is_delete',
 } as const
 
-/** Where the quarantine of a target lives, from the target's folder. */
-export function quarantinePathOf(targetPath: string): string {
-  const name =
-    targetPath
-      .replace(/[/\\]+$/, '')
-      .split(/[/\\]/)
-      .at(-1) ?? 'target'
-  return `../${name}__cdc_quarantine`
-}
-
 function quarantineColumns({ selected, sequenceType }: FlowDefinition): readonly RelationColumn[] {
   return [
     { name: quarantineColumn.flow, type: { kind: 'string' } },

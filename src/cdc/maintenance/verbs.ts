@@ -1,5 +1,5 @@
 /** The verbs that fold a whole target anew: what each keeps, drops and pins. */
-import { failure } from '../../base/errors.ts'
+import { BraidlakeError, failure } from '../../base/errors.ts'
 import type { Snapshot } from '../../log/snapshot.ts'
 import type { Datum } from '../../protocol/datum.ts'
 import { compareDatums } from '../../protocol/datum-order.ts'
@@ -162,7 +162,7 @@ function trackedNames(snapshot: Snapshot, selection: ColumnSelection): readonly 
 }
 
 async function finished(context: MaintenanceContext, done: Rewritten): Promise<MaintenanceReport> {
-  const stateRowsDeleted = await deleteDeadRows(context)
+  const stateRowsDeleted = await deletedAfter(context)
   const { sequenceType } = storedDefinition(await context.tables.target.log.refresh())
   const watermark = watermarkOf(pinsOf(await context.tables.target.log.refresh()), sequenceType)
   const { version, counts, stateRowsBefore, stateRowsKept, starts } = done
@@ -176,5 +176,16 @@ async function finished(context: MaintenanceContext, done: Rewritten): Promise<M
     stateRowsDeleted,
     watermark: watermark === undefined ? undefined : printSequence(watermark, sequenceType),
     starts,
+  }
+}
+
+/** The verb is done by then: what is left is deleted by the next one. */
+async function deletedAfter(context: MaintenanceContext): Promise<number> {
+  try {
+    return await deleteDeadRows(context)
+  } catch (error) {
+    if (!(error instanceof BraidlakeError) || error.code === 'CANCELLED') throw error
+    context.tables.target.telemetry.log('warn', `deleting dead rows of the state failed: ${error.message}`, {})
+    return 0
   }
 }

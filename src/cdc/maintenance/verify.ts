@@ -30,7 +30,7 @@ import {
   brokenInvariants,
   differencesOf,
 } from './verify-key.ts'
-import { type WholeGround, badRows, markedRows, stagedRelation, stateRows } from './whole-target.ts'
+import { type WholeGround, badRows, malformedState, markedRows, stagedRelation, stateRows } from './whole-target.ts'
 
 export interface SourceEvents {
   readonly events: Iterable<CdcEvent>
@@ -76,7 +76,8 @@ export interface VerifyReport {
   readonly watermark: string | undefined
   /** A commit that is no flow's changed rows; undefined: none did. */
   readonly changedBy: string | undefined
-  readonly malformed: { readonly count: number; readonly samples: readonly BadRow[] }
+  /** Rows of the target that no event gives; `inState`: live rows of the state without key, sequence or kind. */
+  readonly malformed: { readonly count: number; readonly inState: number; readonly samples: readonly BadRow[] }
   /** Keys for which it does not hold, by invariant. */
   readonly broken: Readonly<Partial<Record<Invariant, number>>>
   /** Against the events that target and state hold. */
@@ -104,7 +105,9 @@ export async function verifyTarget(context: MaintenanceContext, options: VerifyO
   const staged = await plane.stage({ kind: 'relation', relation: await markedRows(columns, ground) }, context.options)
   try {
     const malformedRows = badRows(staged, 'malformed')
+    const inState = await malformedState(columns, ground)
     const bad = {
+      inState: inState === undefined ? 0 : await countRows(context, inState),
       count: await countRows(context, malformedRows),
       samples: await someBadRows(plane, columns, malformedRows, context.options),
     }
@@ -326,6 +329,7 @@ class Tally {
     const given = this.#given === undefined ? undefined : this.#givenDifferences
     const isOk =
       bad.count === 0 &&
+      bad.inState === 0 &&
       changed === undefined &&
       Object.keys(this.#broken).length === 0 &&
       this.#ownDifferences.keysThatDiffer === 0 &&
@@ -379,10 +383,7 @@ class Tally {
   }
 }
 
-interface Malformed {
-  readonly count: number
-  readonly samples: readonly BadRow[]
-}
+type Malformed = VerifyReport['malformed']
 
 function noDifferences(): Comparison {
   return { keysThatDiffer: 0, missing: 0, unexpected: 0, stateMissing: 0, samples: [] }

@@ -177,8 +177,24 @@ export function keysIn(columns: WorkingColumns, inputs: readonly Relation[]): Re
   }
 }
 
-/** The live rows of the state as working rows; undefined where there are none. Rows without a key or a sequence are left out. */
+/** The live rows of the state as working rows; undefined where there are none. Malformed ones are left out. */
 export async function stateRows(columns: WorkingColumns, ground: WholeGround): Promise<Relation | undefined> {
+  const input = await allStateRows(columns, ground)
+  if (input === undefined) return undefined
+  const rows: Relation = { kind: 'filter', input, where: isStateEvent(columns) }
+  return ground.erased === undefined ? rows : withoutKeys(columns, rows, ground.erased)
+}
+
+/** Live rows of the state without a key, a sequence, or a word on whether they delete. */
+export async function malformedState(columns: WorkingColumns, ground: WholeGround): Promise<Relation | undefined> {
+  const input = await allStateRows(columns, ground)
+  return input === undefined ? undefined : { kind: 'filter', input, where: not(isStateEvent(columns)) }
+}
+
+const isStateEvent = (columns: WorkingColumns): Expr =>
+  all(...columns.keys.map(isThere), isThere(columns.sequence), isThere(columns.isDelete))
+
+async function allStateRows(columns: WorkingColumns, ground: WholeGround): Promise<Relation | undefined> {
   const { state } = ground
   const live = [...ground.pins.values()].filter(({ last }) => last > 0)
   if (state === undefined || live.length === 0) return undefined
@@ -192,16 +208,8 @@ export async function stateRows(columns: WorkingColumns, ground: WholeGround): P
     locator: undefined,
     deletions: 'drop',
   }
-  const rows: Relation = {
-    kind: 'filter',
-    input: {
-      kind: 'project',
-      input: { kind: 'filter', input: scan, where },
-      columns: stateFields(columns, state.snapshot),
-    },
-    where: all(...columns.keys.map(isThere), isThere(columns.sequence), isThere(columns.isDelete)),
-  }
-  return ground.erased === undefined ? rows : withoutKeys(columns, rows, ground.erased)
+  const input: Relation = { kind: 'filter', input: scan, where }
+  return { kind: 'project', input, columns: stateFields(columns, state.snapshot) }
 }
 
 /** Working rows but for those of some keys, which come as `k.*`. */
