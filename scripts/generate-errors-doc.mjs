@@ -2,11 +2,17 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import ts from 'typescript'
 
-const source = readFileSync(new URL('../src/base/errors.ts', import.meta.url), 'utf8')
-const { outputText } = ts.transpileModule(source, {
-  compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },
-})
-const { errorClasses } = await import(`data:text/javascript;base64,${Buffer.from(outputText).toString('base64')}`)
+/** A module and the modules beside it that it imports, as one URL. */
+function moduleUrl(name) {
+  const source = readFileSync(new URL(`../src/base/${name}`, import.meta.url), 'utf8')
+  const { outputText } = ts.transpileModule(source, {
+    compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },
+  })
+  const whole = outputText.replaceAll(/from '\.\/([\w-]+\.ts)'/g, (_, other) => `from '${moduleUrl(other)}'`)
+  return `data:text/javascript;base64,${Buffer.from(whole).toString('base64')}`
+}
+
+const { errorClasses } = await import(moduleUrl('errors.ts'))
 
 const kinds = {
   invalid: 'the statement, an option or the data is at fault',

@@ -35,13 +35,15 @@ export interface AutoCdcBatch extends Omit<OutcomeCounts, 'duplicates' | 'kept'>
   readonly duplicate: number
   /** Events that went into the state table: hidden rows and tombstones. */
   readonly kept: number
-  /** Events set aside because they are bad, where the flow says `quarantine`. */
+  /** Events set aside: bad and conflicting ones where the flow says `quarantine`, and those below the watermark. */
   readonly quarantined: number
   readonly milliseconds: number
   /** Puts tried for the commit; starts of the batch; keys computed again because other flows had changed them. */
   readonly puts: number
   readonly starts: number
   readonly keysAgain: number
+  /** Rows moved out of files most of whose rows were gone, in a commit of its own behind the batch. */
+  readonly movedRows: number
   readonly warnings: readonly FlowWarning[]
 }
 
