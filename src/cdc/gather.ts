@@ -166,7 +166,8 @@ function reaches({ definition }: WorkingColumns, end: Expr, watermark: Datum | u
   if (isPartial) return settled === undefined ? undefined : any(isNull(end), not(settled))
   const since = col(`b.${firstOfKey}`, sequenceType)
   const whole = settled === undefined ? isNull(since) : all(isNull(since), not(settled))
-  return any(isNull(end), whole, not(isBefore(end, since)))
+  // A sequence of several parts that is NULL is before nothing, which would let every row pass.
+  return any(isNull(end), whole, all(isThere(since), not(isBefore(end, since))))
 }
 
 function stagedKeys(columns: WorkingColumns, keys: StagedRows): Relation {
