@@ -40,6 +40,8 @@ export interface FlowDefinition {
   readonly names: { readonly start: string; readonly end: string; readonly metadata: string }
   /** Bitemporal targets alone; their `scdType` is 2. */
   readonly system?: SystemAxis | undefined
+  /** Columns a new target is partitioned by. */
+  readonly partitionBy: readonly string[]
   readonly onSequenceConflict: 'deterministic' | 'error' | 'quarantine'
   readonly onBadRow: 'fail' | 'quarantine'
   /** Over the source's columns, `s.<name>`. */
@@ -111,6 +113,7 @@ export function defineFlow(
     isPartial: payload.some(({ mayStay }) => mayStay),
     names,
     system,
+    partitionBy: named(selected, options.partitionBy ?? []).map(({ name }) => name),
     onSequenceConflict: options.onSequenceConflict ?? 'deterministic',
     onBadRow: options.onBadRow ?? 'fail',
     source: {

@@ -18,7 +18,7 @@ import type { Relation, ScanFile } from '../relation/tree.ts'
 import { targetColumns } from '../transaction/write-request.ts'
 import type { FlowDefinition } from './definition.ts'
 import { metadataField, stateColumn } from './layout.ts'
-import { comparable, isBefore, restored } from './sequence-order.ts'
+import { comparable, isBefore, isSame, restored } from './sequence-order.ts'
 import { type AttemptRange, type Pin } from './pins.ts'
 import {
   all,
@@ -223,7 +223,7 @@ export function targetFields(columns: WorkingColumns, snapshot: Snapshot) {
   })
 }
 
-/** The target's rows as events: each a head; and each closed one a tail, for something ended it. */
+/** The target's rows as events: each a head; and each closed one a tail, for something ended it, unless the next row shows what. */
 export function targetEvents(columns: WorkingColumns, suffix: Relation): Relation[] {
   if (columns.definition.scdType === 1) return [suffix]
   const { definition } = columns
@@ -240,10 +240,32 @@ export function targetEvents(columns: WorkingColumns, suffix: Relation): Relatio
       ...notInTarget(definition),
     },
   })
-  return [
-    suffix,
-    { kind: 'project', input: { kind: 'filter', input: suffix, where: isThere(columns.end) }, columns: tails },
-  ]
+  return [suffix, { kind: 'project', input: withoutSuccessor(columns, suffix), columns: tails }]
+}
+
+/** Closed rows whose key has no row that starts where they end: a row that does is what ended them, and its tail would say nothing. */
+function withoutSuccessor(columns: WorkingColumns, suffix: Relation): Relation {
+  const { sequenceType } = columns.definition
+  const next = '$next'
+  const bounds: Relation = {
+    kind: 'project',
+    input: suffix,
+    columns: [
+      ...columns.keepKeys(),
+      { name: row.sequence, value: columns.sequence },
+      { name: row.start, value: columns.start },
+      { name: row.end, value: columns.end },
+    ],
+  }
+  const ordered: Relation = {
+    kind: 'window',
+    input: bounds,
+    partitionBy: columns.keyNames,
+    orderBy: [{ value: columns.sequence, descending: false }],
+    columns: [{ name: next, call: { function: 'lead', value: columns.start, type: sequenceType, frame: 'partition' } }],
+  }
+  const isEnd = isSame(col(next, sequenceType), columns.end)
+  return { kind: 'filter', input: ordered, where: all(isThere(columns.end), not(isEnd)) }
 }
 
 /** For each key the sequence from which its state is wanted: the batch's first event, or the first start that was read of the target. */

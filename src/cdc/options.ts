@@ -38,6 +38,8 @@ export interface FlowOptions {
   readonly onBadRow?: 'fail' | 'quarantine' | undefined
   /** Type 2: names of the interval columns. Default `__START_AT`, `__END_AT`. */
   readonly intervalColumns?: { readonly start: string; readonly end: string } | undefined
+  /** Columns that a new target is partitioned by. */
+  readonly partitionBy?: readonly string[] | undefined
   /** Name of the one struct column that the target has besides. Default `__cdc`. */
   readonly metadataColumn?: string | undefined
   /**
