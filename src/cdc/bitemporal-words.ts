@@ -5,7 +5,7 @@ import type { Relation } from '../relation/tree.ts'
 import { BeliefColumns } from './beliefs.ts'
 import type { BatchBounds } from './compute.ts'
 import type { SystemAxis } from './definition.ts'
-import { firstOfKey } from './gather.ts'
+import { firstOfKey } from './event-rows.ts'
 import { type NamedValue, all, atLeast, equal, less, no, not } from './terms.ts'
 import { WorkingColumns, keyName, systemSequence } from './working-rows.ts'
 

@@ -22,7 +22,7 @@ import { BeliefStretches } from './bitemporal-stretches.ts'
 import { BitemporalWords } from './bitemporal-words.ts'
 import type { BatchBounds, BatchGround, Computed } from './compute.ts'
 import type { SystemAxis } from './definition.ts'
-import { firstOfKey } from './gather.ts'
+import { firstOfKey } from './event-rows.ts'
 import type { WorkingColumns } from './working-rows.ts'
 
 /** @param events working rows with `systemSequence`. @returns the outcome for `BeliefRows` */

@@ -12,7 +12,7 @@ import type { DataPlane, RunOptions } from '../relation/data-plane.ts'
 import type { Relation, RelationColumn } from '../relation/tree.ts'
 import type { BatchBounds } from './compute.ts'
 import type { FlowDefinition } from './definition.ts'
-import { eventRows, sequenceOf } from './gather.ts'
+import { eventRows, sequenceOf } from './event-rows.ts'
 import { all, any, isNull, longType, no, not, nothing, surely, when, yes } from './terms.ts'
 import { type WorkingColumns, keyName, row } from './working-rows.ts'
 

@@ -1,0 +1,84 @@
+/** The events of a batch as working rows, and its keys. Rows that no event can be made of are left out here and seen to in prepare.ts. */
+import type { Expr } from '../expr/tree.ts'
+import { col } from '../expr/walk.ts'
+import type { DataType } from '../protocol/types.ts'
+import type { Relation } from '../relation/tree.ts'
+import type { FlowDefinition } from './definition.ts'
+import { comparable, restored } from './sequence-order.ts'
+import { all, doubleType, intOf, integerType, isThere, no, not, nothing, structOf, surely, when, yes } from './terms.ts'
+import { type WorkingColumns, origin, systemSequence } from './working-rows.ts'
+
+/** The least sequence of each key of the batch; NULL: its whole history is wanted. */
+export const firstOfKey = '$first'
+
+/** The user's columns in the batch's own rows, checked: no NULL in keys or sequence, no truncates. */
+export function eventRows(columns: WorkingColumns, source: Relation): Relation {
+  const { definition } = columns
+  const { isDelete, sequence } = definition.source
+  const deletes = isDelete === undefined ? no : surely(isDelete)
+  const written = new Map(definition.payload.map((column) => [column, definition.source.writes(column)]))
+  const fields = columns.project({
+    key: (_, place) => fromSource(definition.keys[place]),
+    payload: (column) => {
+      const writes = written.get(column)
+      const value = fromSource(column)
+      const kept = writes === undefined ? not(deletes) : all(not(deletes), writes)
+      return when(kept, value, nothing(column.type))
+    },
+    writes: (column) => when(deletes, yes, written.get(column) ?? yes),
+    shown: (column) => nothing(column.type),
+    rest: {
+      sequence: sequenceOf(definition, sequence),
+      isDelete: deletes,
+      origin: intOf(origin.batch),
+      weak: no,
+      ...notInTarget(definition),
+    },
+  })
+  const known = definition.system === undefined ? [] : [{ name: systemSequence, value: definition.system.value }]
+  const input: Relation = { kind: 'filter', input: source, where: isGoodEvent(definition) }
+  return { kind: 'project', input, columns: [...fields, ...known] }
+}
+
+function fromSource(column: { readonly name: string; readonly type: DataType } | undefined): Expr {
+  return column === undefined ? nothing({ kind: 'void' }) : col(`s.${column.name}`, column.type)
+}
+
+export function sequenceOf({ sequenceType }: FlowDefinition, parts: readonly Expr[]): Expr {
+  const [only, ...others] = parts
+  if (only !== undefined && others.length === 0) return only
+  const fields = sequenceType.kind === 'struct' ? sequenceType.fields : []
+  return structOf(parts.map((value, place) => ({ name: fields[place]?.name ?? '', value })))
+}
+
+/** No part of the keys and of the sequence is NULL, and it is no truncate. */
+export function isGoodEvent({ keys, source, system }: FlowDefinition): Expr {
+  return all(
+    ...(system === undefined ? [] : [isThere(system.value)]),
+    ...keys.map((key) => isThere(fromSource(key))),
+    ...(source.sequence.length === 1 ? source.sequence.map(isThere) : []),
+    ...(source.isTruncate === undefined ? [] : [not(surely(source.isTruncate))]),
+  )
+}
+
+export function notInTarget({ sequenceType }: FlowDefinition) {
+  return {
+    file: nothing(integerType),
+    position: nothing(doubleType),
+    start: nothing(sequenceType),
+    end: nothing(sequenceType),
+  }
+}
+
+/** Each key of some events with its least sequence. */
+export function keysOf(columns: WorkingColumns, events: Relation): Relation {
+  const value = comparable(columns.sequence)
+  const grouped: Relation = {
+    kind: 'aggregate',
+    input: events,
+    groupBy: columns.keepKeys(),
+    aggregates: [{ name: firstOfKey, function: 'min', value, type: value.type }],
+  }
+  const least = restored(col(firstOfKey, value.type), columns.definition.sequenceType)
+  return { kind: 'project', input: grouped, columns: [...columns.keepKeys(), { name: firstOfKey, value: least }] }
+}
