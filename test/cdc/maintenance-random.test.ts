@@ -35,6 +35,7 @@ const kinds = [
   ['type 2, truncates', 2, { truncates: true }],
   ['type 1, truncates', 1, { truncates: true }],
   ['type 2, all of it', 2, { truncates: true, partialUpdates: 'ignoreNull' }],
+  ['type 2, truncates, sequences of several parts', 2, { truncates: true, sequence: 'struct' }],
 ] as const satisfies readonly (readonly [string, 1 | 2, HistoryOptions])[]
 
 describe.each([
