@@ -1,5 +1,6 @@
 /** Named schedules of several flows and processes on one target: who reads what when, and what must come of it. */
 import { afterEach, describe, expect, test } from 'vitest'
+import { compactTarget } from '../../src/cdc/maintenance/verbs.ts'
 import { pinsOf } from '../../src/cdc/pins.ts'
 import { ProcessKilled, faultyStore } from '../../src/testing/faulty-store.ts'
 import { type World, duckdbWorld, memoryWorld } from './engine-world.ts'
@@ -33,9 +34,13 @@ async function newWorld(make: () => World): Promise<World> {
 }
 
 /** Every version held what the oracle says of the items applied by then. */
-async function expectTruth(world: World, items: Readonly<Record<string, readonly Item[]>>): Promise<void> {
+async function expectTruth(
+  world: World,
+  items: Readonly<Record<string, readonly Item[]>>,
+  statesOf: 'all' | 'last' = 'all',
+): Promise<void> {
   const life: Life = { history: names, type: 2, items: new Map(Object.entries(items)) }
-  expect(await checkVersions(world, life, newTally())).toBeUndefined()
+  expect(await checkVersions(world, life, newTally(), statesOf)).toBeUndefined()
 }
 
 const orders = [
@@ -166,6 +171,22 @@ test('a twin that finds all its events applied -> it ends, and commits nothing',
   expect(late).toMatchObject({ batches: 0, events: 0, superseded: 1, offset: String(long.length) })
   expect(early).toMatchObject({ batches: 1, events: long.length, superseded: 0 })
   await expectTruth(world, { f: long })
+})
+
+test('attempts that a batch counted on are compacted away before it commits -> it starts again', async () => {
+  const world = await newWorld(memoryWorld)
+  const g = itemsOf(upsert(10, 'A'), upsert(20, 'A'), gone(5, ['z']))
+  const f = itemsOf(upsert(15, 'B'), upsert(7, 'Z', '-', ['z']))
+  await mustApply(world, 'g', g)
+  const compact = ({ target, state, plane }: World) =>
+    compactTarget({ tables: { target, state }, statePath: '../t__cdc_state', plane, options: {} })
+  const writers = {
+    f: async (own: World) => mustApply(own, 'f', f),
+    other: async (own: World) => compact(own),
+  }
+  const [report] = await race<unknown>(world, writers, [{ writer: 'f', until: itsCommit }, { writer: 'other' }])
+  expect(report).toMatchObject({ starts: 2 })
+  await expectTruth(world, { f, g }, 'last')
 })
 
 /** Another process that dies when it is about to commit the target. */
