@@ -55,7 +55,7 @@ for await (const row of history) console.log(row.city, row.__START_AT, row.__END
 // #region explain
 import { cdcTarget } from 'braidlake'
 
-const ann = await cdcTarget('./customers').explain({ id: 1 })
+const ann = await (await cdcTarget('./customers')).explain({ id: 1 })
 for (const row of ann.rows) console.log(row.values.city, '-', row.why)
 // #endregion
 await flow.close()

@@ -12,9 +12,9 @@ import type { FlowOptions } from './cdc/options.ts'
 import type { DataPlane } from './relation/data-plane.ts'
 import type { EventSource } from './relation/event-source.ts'
 import { AutoCdc } from './table/auto-cdc.ts'
-import { CdcTarget } from './table/cdc-target.ts'
-import { HistoryTable } from './table/history-table.ts'
-import { SnapshotFlow, type SnapshotFlowOptions } from './table/snapshot-flow.ts'
+import type { CdcTarget } from './table/cdc-target.ts'
+import type { HistoryTable } from './table/history-table.ts'
+import type { SnapshotFlow, SnapshotFlowOptions } from './table/snapshot-flow.ts'
 import { type CreateOptions, createTable } from './table/create.ts'
 import { DeltaTable as Table } from './table/delta-table.ts'
 import type { FlowSetting } from './table/flow.ts'
@@ -152,15 +152,17 @@ export interface SnapshotCdcOptions extends SnapshotFlowOptions, FlowTableOption
 }
 
 /** A flow of AUTO CDC fed by full snapshots of its source, each with a version, instead of events. Opening it reads and writes nothing. */
-export function autoCdcFromSnapshots(options: SnapshotCdcOptions): SnapshotFlow {
+export async function autoCdcFromSnapshots(options: SnapshotCdcOptions): Promise<SnapshotFlow> {
+  const { SnapshotFlow: Flow } = await import('./table/snapshot-flow.ts')
   const { target, properties, ...flow } = options
-  return new SnapshotFlow(flowSetting(target, properties, options), flow)
+  return new Flow(flowSetting(target, properties, options), flow)
 }
 
 /** A type 2 target for reading: the rows of today, of a sequence, of a span, and what changed. */
 export async function historyTable(path: string, options: OpenOptions = {}): Promise<HistoryTable> {
+  const { HistoryTable: History } = await import('./table/history-table.ts')
   const parts = partsFor(folderOf(path), options)
-  if (await parts.log.exists()) return new HistoryTable(parts)
+  if (await parts.log.exists()) return new History(parts)
   throw failure('DELTA_TABLE_NOT_FOUND', `there is no Delta table at ${path}`, { details: { path } })
 }
 
@@ -197,8 +199,9 @@ const quarantineSuffix = '__cdc_quarantine'
 const statePath = (target: string): string => `../${basename(folderOf(target))}${stateSuffix}`
 
 /** The target at a path, to be looked into, checked and looked after. Opening it reads nothing. */
-export function cdcTarget(target: string, options: FlowTableOptions = {}): CdcTarget {
-  return new CdcTarget({ tables: flowTables(target, options), statePath: statePath(target) })
+export async function cdcTarget(target: string, options: FlowTableOptions = {}): Promise<CdcTarget> {
+  const { CdcTarget: Target } = await import('./table/cdc-target.ts')
+  return new Target({ tables: flowTables(target, options), statePath: statePath(target) })
 }
 
 /** A table by path as parts, opened without reading it. */

@@ -26,27 +26,22 @@ export {
   type AutoCdcRun,
   type AutoCdcRunOptions,
 } from './table/auto-cdc.ts'
-export { CdcTarget, type VerifyEvents, type VerifyRunOptions } from './table/cdc-target.ts'
+export type { CdcTarget, VerifyEvents, VerifyRunOptions } from './table/cdc-target.ts'
 export type { AdoptReport } from './cdc/maintenance/adopt.ts'
 export type { EraseReport } from './cdc/maintenance/erase.ts'
 export type { RetireReport } from './cdc/maintenance/retire.ts'
 export type { MaintenanceReport, RepairReport } from './cdc/maintenance/verbs.ts'
 export type { VerifyReport } from './cdc/maintenance/verify.ts'
-export {
-  type HistoryChangeRow,
-  type HistoryChangesOptions,
-  type HistoryReadOptions,
-  type HistoryRowsOptions,
+export type {
+  HistoryChangeRow,
+  HistoryChangesOptions,
+  HistoryReadOptions,
+  HistoryRowsOptions,
   HistoryTable,
-  type HistoryViewOptions,
-  type JoinAsOfOptions,
+  HistoryViewOptions,
+  JoinAsOfOptions,
 } from './table/history-table.ts'
-export {
-  SnapshotFlow,
-  type SnapshotFlowOptions,
-  type SnapshotOptions,
-  type SnapshotReport,
-} from './table/snapshot-flow.ts'
+export type { SnapshotFlow, SnapshotFlowOptions, SnapshotOptions, SnapshotReport } from './table/snapshot-flow.ts'
 export type { KeyEvent, KeyHistory, KeyRow, KeyValues } from './table/cdc-explain.ts'
 export type { CdcFlowStatus, CdcStatus, CdcTableSize } from './table/cdc-status.ts'
 export { type ChangeFeedSourceOptions, changeFeedSource } from './table/change-feed-source.ts'

@@ -5,7 +5,7 @@ import type { FlowWarning } from '../cdc/flow-warnings.ts'
 import type { OutcomeCounts } from '../cdc/counts.ts'
 import { type CdcStatus, cdcStatus } from './cdc-status.ts'
 import { atEdge } from './edge.ts'
-import { type BatchReport, Flow, type FlowSetting } from './flow.ts'
+import type { BatchReport, Flow, FlowSetting } from './flow.ts'
 import { parseSchemaText } from './flow-schema.ts'
 import { type ArrowRows, type FileSource, type Row, type RowSource, isFileSource } from './source-rows.ts'
 import { stoppable } from './stoppable-source.ts'
@@ -93,18 +93,17 @@ const maxMoves = 1_000
 
 export class AutoCdc {
   readonly #setting: FlowSetting
-  readonly #flow: Flow
+  #flow: Promise<Flow> | undefined
   readonly #source: EventSource | undefined
 
   /** Use `autoCdc` of the package; this takes its parts as they are. */
   constructor(setting: FlowSetting, source: EventSource | undefined) {
     this.#setting = setting
-    this.#flow = new Flow(setting)
     this.#source = source
   }
 
   get name(): string {
-    return this.#flow.name
+    return this.#setting.options.flow
   }
 
   /** The target's path. */
@@ -125,7 +124,8 @@ export class AutoCdc {
       let totals = noTotals()
       const warnings: FlowWarning[] = []
       const source = stop === undefined ? this.#needSource() : stoppable(this.#needSource(), stop)
-      const done = await this.#flow.run(source, {
+      const flow = await this.#loaded()
+      const done = await flow.run(source, {
         ...others,
         onBatch: (report) => {
           const batch = batchOf(report)
@@ -146,10 +146,11 @@ export class AutoCdc {
     return atEdge(async () => {
       const { signal } = options
       const taken = await this.#take(rows)
+      const flow = await this.#loaded()
       for (let moves = 0; moves < maxMoves; moves++) {
-        const known = (await this.#flow.pin())?.offset
+        const known = (await flow.pin())?.offset
         const after = options.after ?? known
-        const done = await this.#flow.apply(taken, { after, offset: options.offset ?? known, signal })
+        const done = await flow.apply(taken, { after, offset: options.offset ?? known, signal })
         if (done.kind === 'committed') return batchOf(done.report)
         if (options.offset !== undefined) return { superseded: true, offset: done.offset }
       }
@@ -166,7 +167,7 @@ export class AutoCdc {
 
   /** What waits in the source behind the flow's offset; undefined where the source cannot say. */
   lag(): Promise<SourceLag | undefined> {
-    return atEdge(() => this.#flow.lag(this.#needSource()))
+    return atEdge(async () => (await this.#loaded()).lag(this.#needSource()))
   }
 
   /** Closes the source, and waits for checkpoints under way. */
@@ -179,6 +180,12 @@ export class AutoCdc {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
+  }
+
+  /** The engine loads with the first call: most programs that open tables run no flow. */
+  #loaded(): Promise<Flow> {
+    this.#flow ??= import('./flow.ts').then(({ Flow: Loaded }) => new Loaded(this.#setting))
+    return this.#flow
   }
 
   #needSource(): EventSource {

@@ -23,7 +23,8 @@ function world() {
     logged,
     flow: (more: Partial<AutoCdcOptions> = {}) => autoCdc({ ...base, storedAsScdType: 2, ...more }),
     table: () => DeltaTable.open('t', { store: place.store, plane: place.plane }),
-    explain: (key: Readonly<Record<string, unknown>> | readonly unknown[]) => cdcTarget('t', place).explain(key),
+    explain: async (key: Readonly<Record<string, unknown>> | readonly unknown[]) =>
+      (await cdcTarget('t', place)).explain(key),
   }
 }
 

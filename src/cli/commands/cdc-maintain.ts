@@ -43,7 +43,7 @@ async function runVerb<T extends object>(
   isFailure: (report: T) => boolean = () => false,
 ): Promise<void> {
   const { cdcTarget } = await import('../../compose.ts')
-  const target = cdcTarget(path)
+  const target = await cdcTarget(path)
   const progress = startProgress(`cdc ${verb}`)
   const interrupt = interruptSignal()
   try {
