@@ -31,7 +31,7 @@ const mutations = [
   },
   {
     name: 'dead attempts count as live',
-    file: 'src/cdc/gather.ts',
+    file: 'src/cdc/live-state.ts',
     from: '...pin.dead.map((range) => not(inRange(attempt, range))),',
     to: '',
     tests: [random],
@@ -79,14 +79,14 @@ const mutations = [
   },
   {
     name: 'the suffix of the target begins behind the cutoff, not at it',
-    file: 'src/cdc/gather.ts',
-    from: 'return any(isNull(end), whole, not(isBefore(end, since)))',
-    to: 'return any(isNull(end), whole, isBefore(since, end))',
+    file: 'src/cdc/target-suffix.ts',
+    from: 'all(isThere(since), not(isBefore(end, since)))',
+    to: 'all(isThere(since), isBefore(since, end))',
     tests: [histories],
   },
   {
     name: 'the suffix of the state begins behind the cutoff, not at it',
-    file: 'src/cdc/gather.ts',
+    file: 'src/cdc/live-state.ts',
     from: 'any(isNull(from), not(isBefore(sequence, from)))',
     to: 'any(isNull(from), isBefore(from, sequence))',
     tests: [histories],
@@ -108,7 +108,7 @@ const mutations = [
   },
   {
     name: 'a tail is kept where an event stands',
-    file: 'src/cdc/gather.ts',
+    file: 'src/cdc/target-suffix.ts',
     from: 'weak: yes,',
     to: 'weak: no,',
     tests: [histories],
@@ -116,7 +116,7 @@ const mutations = [
   {
     // Ours reads one suffix: the state from where the rows read of the target begin. Apart, it would be read from the batch's first event.
     name: 'target and state have anchors of their own',
-    file: 'src/cdc/gather.ts',
+    file: 'src/cdc/live-state.ts',
     from: 'if (definition.scdType === 2) inputs.push(keyed(suffix, columns.start))',
     to: '',
     tests: [histories],
