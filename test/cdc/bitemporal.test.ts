@@ -157,7 +157,7 @@ describe.each([
 
 test('a process killed at any store call of a batch -> the next one loses and repeats nothing', async () => {
   const { history, batches } = systemHistory(seededRandom(17), 'any', { keys: 6, batches: 6, sequence: 'number' })
-  const [first = [], second = []] = [batches.slice(0, -1).flat(), batches.at(-1)]
+  const [first, second = []] = [batches.slice(0, -1).flat(), batches.at(-1)]
   const at = { after: '1', offset: '2' }
   let isWhole = false
   let kills = 0
