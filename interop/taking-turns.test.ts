@@ -155,6 +155,8 @@ describe.each(vectors)('%s', (name, enabled) => {
     const table = await newTable(path, enabled, { 'delta.checkpointInterval': '3' })
     for (let k = 0; k < 5; k++) await table.delete(`id % 50 = ${k}`)
     await table.update({ v: 'NULL' }, { where: 'id = 17' })
+    // The checkpoint follows its commit; closing waits for it.
+    await table.close()
     const copy = `${path}-copy`
     cpSync(path, copy, { recursive: true })
     const log = join(copy, '_delta_log')
