@@ -32,6 +32,7 @@ import {
   when,
   yes,
 } from './terms.ts'
+import { stagedRelation } from './staged-relation.ts'
 import { type WorkingColumns, keyName, payloadName, row, systemSequence, writesName } from './working-rows.ts'
 
 export const systemEnd = '$systemEnd'
@@ -107,12 +108,7 @@ export class BeliefRows implements BatchOutcomeRows {
 
   constructor(names: BeliefColumns, rows: StagedRows) {
     this.#names = names
-    this.#staged = {
-      kind: 'staged',
-      rows,
-      columns: rows.columns.map(({ name, type }) => ({ name, from: name, type })),
-      rowNumber: undefined,
-    }
+    this.#staged = stagedRelation(rows)
   }
 
   #of(kind: number, ...further: readonly Expr[]): Relation {

@@ -24,6 +24,7 @@ import type { BatchBounds, BatchGround, Computed } from './compute.ts'
 import type { SystemAxis } from './definition.ts'
 import { firstOfKey } from './event-rows.ts'
 import type { WorkingColumns } from './working-rows.ts'
+import { stagedRelation } from './staged-relation.ts'
 
 /** @param events working rows with `systemSequence`. @returns the outcome for `BeliefRows` */
 export async function computeBeliefs(
@@ -47,18 +48,18 @@ export async function computeBeliefs(
   let keys: StagedRows | undefined
   try {
     const stored = await work.storedEvents(ground, bounds)
-    const known = stored === undefined ? undefined : asIs(await stage(work.ofKeys(stored, events)))
-    const fresh = asIs(await stage(work.fresh(events, known)))
+    const known = stored === undefined ? undefined : stagedRelation(await stage(work.ofKeys(stored, events)))
+    const fresh = stagedRelation(await stage(work.fresh(events, known)))
     keys = await plane.stage({ kind: 'relation', relation: work.keys(fresh) }, options)
-    const first = asIs(keys)
-    const all = asIs(await stage({ kind: 'union', inputs: known === undefined ? [fresh] : [fresh, known] }))
-    const moments = asIs(await stage(work.moments(all, first)))
-    const rows = asIs(await stage(work.eventsAtMoments(all, moments)))
-    const folded = asIs(await stage(work.folded(rows)))
-    const before = asIs(
+    const first = stagedRelation(keys)
+    const all = stagedRelation(await stage({ kind: 'union', inputs: known === undefined ? [fresh] : [fresh, known] }))
+    const moments = stagedRelation(await stage(work.moments(all, first)))
+    const rows = stagedRelation(await stage(work.eventsAtMoments(all, moments)))
+    const folded = stagedRelation(await stage(work.folded(rows)))
+    const before = stagedRelation(
       await stage(await stretches.reached(ground, bounds, first, await leastOf(plane, first, system, options))),
     )
-    const beliefs = asIs(await stage(stretches.beliefs(before, folded, moments, first)))
+    const beliefs = stagedRelation(await stage(stretches.beliefs(before, folded, moments, first)))
     const result = await plane.stage(
       { kind: 'relation', relation: stretches.outcome(beliefs, before, fresh, folded, events) },
       options,
@@ -83,13 +84,4 @@ async function leastOf(plane: DataPlane, first: Relation, { type }: SystemAxis, 
   let found: Datum = null
   for await (const { columns } of plane.query(least, options)) found = columns[0]?.[0] ?? null
   return found
-}
-
-function asIs(rows: StagedRows): Relation {
-  return {
-    kind: 'staged',
-    rows,
-    columns: rows.columns.map(({ name, type }) => ({ name, from: name, type })),
-    rowNumber: undefined,
-  }
 }

@@ -18,6 +18,7 @@ import { foldLatest } from './latest.ts'
 import type { Pin } from './pins.ts'
 import { resolveTies, tie } from './resolve-ties.ts'
 import { keysRelation } from './rows-of-keys.ts'
+import { stagedRelation } from './staged-relation.ts'
 import { all, any, atLeast, bool, intOf, isNull, less, no, not, nothing, yes } from './terms.ts'
 import { type WorkingColumns, keyName, origin, row } from './working-rows.ts'
 
@@ -78,12 +79,6 @@ export async function computeBatch(
     await keys.release()
     throw error
   }
-}
-
-/** Staged rows under their own names. */
-function stagedRelation(rows: StagedRows): Relation {
-  const columns = rows.columns.map(({ name, type }) => ({ name, from: name, type }))
-  return { kind: 'staged', rows, columns, rowNumber: undefined }
 }
 
 export function folded(columns: WorkingColumns, settled: Relation): Relation {
@@ -160,12 +155,7 @@ async function gathered(
   keys: StagedRows,
   suffix: StagedRows,
 ): Promise<Relation[]> {
-  const stored: Relation = {
-    kind: 'staged',
-    rows: suffix,
-    columns: suffix.columns.map(({ name, type }) => ({ name, from: name, type })),
-    rowNumber: undefined,
-  }
+  const stored = stagedRelation(suffix)
   const rows = [events, ...targetEvents(columns, stored)]
   const live = [...ground.pins.values()].filter(({ last }) => last > 0)
   const files = live.length === 0 ? [] : await stateFiles(ground, live)

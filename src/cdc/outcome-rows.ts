@@ -8,6 +8,7 @@ import type { FlowDefinition } from './definition.ts'
 import { action, finalName, outcome } from './fold.ts'
 import { metadataField, stateColumn } from './layout.ts'
 import { tie } from './resolve-ties.ts'
+import { stagedRelation } from './staged-relation.ts'
 import { isTargetRow } from './shapes.ts'
 import {
   all,
@@ -38,12 +39,7 @@ export class OutcomeRows {
   constructor(columns: WorkingColumns, rows: StagedRows) {
     this.#columns = columns
     this.#definition = columns.definition
-    this.#staged = {
-      kind: 'staged',
-      rows,
-      columns: rows.columns.map(({ name, type }) => ({ name, from: name, type })),
-      rowNumber: undefined,
-    }
+    this.#staged = stagedRelation(rows)
   }
 
   /** Rows the target gets, as `t.<column>`. Open and closed rows go to files of their own: a closed file is soon left out by its greatest end. */

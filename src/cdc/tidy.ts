@@ -3,13 +3,13 @@
  * read ever more dead rows. Rows are only moved (`dataChange` is false), in a commit of its own after a batch; if another commit comes first,
  * what was written is deleted and the next batch sees to it. Each row is moved when at least as many others of its file have died.
  */
-import type { CommitInfo, Action, AddFile, RemoveFile } from '../protocol/actions.ts'
+import type { CommitInfo, Action, AddFile } from '../protocol/actions.ts'
 import { col } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import type { DataPlane, RunOptions, WrittenFile } from '../relation/data-plane.ts'
 import type { Relation } from '../relation/tree.ts'
 import type { TableParts } from '../transaction/context.ts'
-import { addOf } from '../transaction/encode.ts'
+import { addOf, removeOf } from '../transaction/encode.ts'
 import { engineInfo } from '../transaction/engine-info.ts'
 import { statisticsOf } from '../transaction/file-facts.ts'
 import { TransactionState } from '../transaction/state.ts'
@@ -36,7 +36,7 @@ export async function tidyTarget(
   const txnId = parts.environment.uuid()
   const actions: Action[] = [
     { kind: 'commitInfo', commitInfo: commitInfo(snapshot, txnId, nowMs, worn.length, written.length) },
-    ...worn.map((file): Action => ({ kind: 'remove', remove: removed(file, nowMs) })),
+    ...worn.map((file): Action => ({ kind: 'remove', remove: removeOf(file, nowMs, false) })),
     ...written.map((file): Action => ({ kind: 'add', add: { ...addOf(snapshot, file, nowMs), dataChange: false } })),
   ]
   await parts.log.store.sync(written.map(({ path }) => path))
@@ -81,21 +81,6 @@ async function rewrite(
       ...(await plane.write({ ...tableWriteRequest(snapshot, parts.log.store, input, 'any'), checks: [] }, options)),
     )
   return written
-}
-
-function removed(file: AddFile, nowMs: number): RemoveFile {
-  const { path, partitionValues, size, deletionVector, baseRowId, defaultRowCommitVersion } = file
-  return {
-    path,
-    deletionTimestamp: nowMs,
-    dataChange: false,
-    extendedFileMetadata: true,
-    partitionValues,
-    size,
-    deletionVector,
-    baseRowId,
-    defaultRowCommitVersion,
-  }
 }
 
 function commitInfo(

@@ -3,6 +3,7 @@ import { failure } from '../base/errors.ts'
 import type { EventRows, EventSource, SourceLag } from '../relation/event-source.ts'
 import type { FlowWarning } from '../cdc/flow-warnings.ts'
 import type { OutcomeCounts } from '../cdc/counts.ts'
+import { type AutoCdcTotals, summed } from './batch-totals.ts'
 import { type CdcStatus, cdcStatus } from './cdc-status.ts'
 import { atEdge } from './edge.ts'
 import type { BatchReport, Flow, FlowSetting } from './flow.ts'
@@ -58,22 +59,6 @@ export interface AutoCdcRun {
   readonly totals: AutoCdcTotals
   readonly warnings: readonly FlowWarning[]
 }
-
-export type AutoCdcTotals = Readonly<Record<(typeof summed)[number], number>>
-
-const summed = [
-  'inserted',
-  'updated',
-  'deleted',
-  'closed',
-  'reopened',
-  'promoted',
-  'demoted',
-  'late',
-  'duplicate',
-  'conflicting',
-  'quarantined',
-] as const
 
 /** What `apply` takes in one batch: rows in memory, an iterable that ends, an Arrow table, or files. */
 export type AppliedRows = RowSource

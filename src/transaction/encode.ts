@@ -128,12 +128,13 @@ async function physicalRowCount(
   })
 }
 
-function removeOf(live: AddFile, nowMs: number): RemoveFile {
+/** @param dataChange false where the rows only move */
+export function removeOf(live: AddFile, nowMs: number, dataChange = true): RemoveFile {
   const { path, partitionValues, size, deletionVector, baseRowId, defaultRowCommitVersion } = live
   return {
     path,
     deletionTimestamp: nowMs,
-    dataChange: true,
+    dataChange,
     extendedFileMetadata: true,
     partitionValues,
     size,

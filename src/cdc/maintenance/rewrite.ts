@@ -35,7 +35,8 @@ import {
   unknownOutcome,
 } from './maintenance-context.ts'
 import { type BadRow, malformedError, someBadRows } from './malformed.ts'
-import { type WholeGround, badRows, markedRows, stagedRelation, stateRows, wholeEvents } from './whole-target.ts'
+import { type WholeGround, badRows, markedRows, stateRows, wholeEvents } from './whole-target.ts'
+import { stagedRelation } from '../staged-relation.ts'
 
 export interface RewritePlan {
   /** Named in the history of the target. */

@@ -30,7 +30,8 @@ import {
   brokenInvariants,
   differencesOf,
 } from './verify-key.ts'
-import { type WholeGround, badRows, malformedState, markedRows, stagedRelation, stateRows } from './whole-target.ts'
+import { type WholeGround, badRows, malformedState, markedRows, stateRows } from './whole-target.ts'
+import { stagedRelation } from '../staged-relation.ts'
 
 export interface SourceEvents {
   readonly events: Iterable<CdcEvent>

@@ -25,6 +25,7 @@ import { isBefore, isSame } from '../sequence-order.ts'
 import { isTargetRow } from '../shapes.ts'
 import { all, any, bool, equal, intOf, isNull, isThere, longOf, longType, no, not, nothing, yes } from '../terms.ts'
 import { type WorkingColumns, keyName, origin, row } from '../working-rows.ts'
+import { stagedRelation } from '../staged-relation.ts'
 import { liveTruncates, watermarkOf } from './kept-flow.ts'
 
 /** What a target and its state are read as. */
@@ -89,26 +90,19 @@ const workingColumns = (columns: WorkingColumns) =>
     payload: (column) => columns.payload(column),
     writes: (column) => columns.writes(column),
     shown: (column) => columns.shown(column),
-    rest: {
-      sequence: columns.sequence,
-      isDelete: columns.isDelete,
-      origin: columns.origin,
-      weak: columns.weak,
-      file: columns.file,
-      position: columns.position,
-      start: columns.start,
-      end: columns.end,
-    },
+    rest: unchanged(columns),
   })
 
-export function stagedRelation(rows: StagedRows): Relation {
-  return {
-    kind: 'staged',
-    rows,
-    columns: rows.columns.map(({ name, type }) => ({ name, from: name, type })),
-    rowNumber: undefined,
-  }
-}
+const unchanged = ({ sequence, isDelete, origin, weak, file, position, start, end }: WorkingColumns) => ({
+  sequence,
+  isDelete,
+  origin,
+  weak,
+  file,
+  position,
+  start,
+  end,
+})
 
 const isFirst: Expr = equal(col(mark.place, longType), longOf(1))
 const isWell = bool(mark.isWell)
@@ -232,16 +226,7 @@ function asFull(columns: WorkingColumns, rows: Relation): Relation {
     payload: (column) => (column.mayStay ? columns.shown(column) : columns.payload(column)),
     writes: () => yes,
     shown: (column) => columns.shown(column),
-    rest: {
-      sequence: columns.sequence,
-      isDelete: columns.isDelete,
-      origin: columns.origin,
-      weak: columns.weak,
-      file: columns.file,
-      position: columns.position,
-      start: columns.start,
-      end: columns.end,
-    },
+    rest: unchanged(columns),
   })
   return { kind: 'project', input: rows, columns: fields }
 }

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import type { SourceLag } from '../../relation/event-source.ts'
 import type { AutoCdc, AutoCdcBatch, AutoCdcRun } from '../../table/auto-cdc.ts'
+import { type AutoCdcTotals, summed } from '../../table/batch-totals.ts'
 import { readFlowFile } from '../flow-file.ts'
 import { sourceOf } from '../flow-source.ts'
 import { type JsonFlag, wholeNumber, withJson } from '../options.ts'
@@ -139,22 +140,8 @@ function batchText(batch: AutoCdcBatch): string {
   return `version ${version}: ${plural(events, 'event')} in ${(milliseconds / 1000).toFixed(2)} s: ${countsText(batch)}`
 }
 
-const words = [
-  'inserted',
-  'updated',
-  'deleted',
-  'closed',
-  'reopened',
-  'promoted',
-  'demoted',
-  'late',
-  'duplicate',
-  'conflicting',
-  'quarantined',
-] as const
-
-function countsText(counts: Readonly<Record<(typeof words)[number], number>>): string {
-  const parts = words.flatMap((word) => (counts[word] === 0 ? [] : [`${count(counts[word])} ${word}`]))
+function countsText(counts: AutoCdcTotals): string {
+  const parts = summed.flatMap((word) => (counts[word] === 0 ? [] : [`${count(counts[word])} ${word}`]))
   return parts.length === 0 ? 'nothing changed' : parts.join(', ')
 }
 
