@@ -76,3 +76,8 @@ export function schemaOf(columns: readonly RelationColumn[]): StructType {
 export function tableColumn(snapshot: Snapshot, name: string) {
   return snapshot.columns.find((column) => column.name.toLowerCase() === name.toLowerCase())
 }
+
+/** A column's name as the table spells it. */
+export function nameIn(snapshot: Snapshot, name: string): string {
+  return tableColumn(snapshot, name)?.name ?? name
+}

@@ -9,7 +9,7 @@ import type { DataType } from '../protocol/types.ts'
 import type { StagedRows } from '../relation/data-plane.ts'
 import type { Relation, ScanFile } from '../relation/tree.ts'
 import { targetColumns } from '../transaction/write-request.ts'
-import { stateColumn } from './layout.ts'
+import { nameIn, stateColumn } from './layout.ts'
 import type { AttemptRange, Pin } from './pins.ts'
 import { comparable, isBefore, restored } from './sequence-order.ts'
 import {
@@ -34,7 +34,7 @@ import {
 } from './terms.ts'
 import { type WorkingColumns, keyName, origin } from './working-rows.ts'
 import { firstOfKey, notInTarget } from './event-rows.ts'
-import { onKeys, nameIn } from './target-suffix.ts'
+import { onKeys } from './target-suffix.ts'
 
 /** For each key the sequence from which its state is wanted: the batch's first event, or the first start that was read of the target. */
 export function stateSince(columns: WorkingColumns, keys: StagedRows, suffix: Relation): Relation {

@@ -4,6 +4,7 @@ import type { Snapshot } from '../log/snapshot.ts'
 import type { StagedRows } from '../relation/data-plane.ts'
 import type { Relation, ScanFile } from '../relation/tree.ts'
 import { targetColumns } from '../transaction/write-request.ts'
+import { nameIn } from './layout.ts'
 import { all, doubleType, equal, integerType } from './terms.ts'
 import { type WorkingColumns, keyName, row } from './working-rows.ts'
 
@@ -36,11 +37,9 @@ export function keyScan(
 
 /** `t.<key> = k.<key>` for every key. */
 export function sameKeys(columns: WorkingColumns, snapshot: Snapshot) {
-  const spelled = (name: string) =>
-    snapshot.columns.find((column) => column.name.toLowerCase() === name.toLowerCase())?.name ?? name
   return all(
     ...columns.definition.keys.map(({ name, type }) =>
-      equal(col(`t.${spelled(name)}`, type), col(keyName(name), type)),
+      equal(col(`t.${nameIn(snapshot, name)}`, type), col(keyName(name), type)),
     ),
   )
 }

@@ -15,7 +15,7 @@ import type { DataType } from '../protocol/types.ts'
 import type { StagedRows } from '../relation/data-plane.ts'
 import type { Relation, ScanFile } from '../relation/tree.ts'
 import { targetColumns } from '../transaction/write-request.ts'
-import { metadataField } from './layout.ts'
+import { metadataField, nameIn } from './layout.ts'
 import { isBefore, isSame } from './sequence-order.ts'
 import {
   all,
@@ -99,10 +99,6 @@ function stagedKeys(columns: WorkingColumns, keys: StagedRows): Relation {
 
 export function onKeys(columns: WorkingColumns, own: readonly Expr[]): Expr {
   return all(...columns.definition.keys.map(({ name, type }, place) => equal(own[place] ?? no, col(`b.${name}`, type))))
-}
-
-export function nameIn(snapshot: Snapshot, name: string): string {
-  return snapshot.columns.find((column) => column.name.toLowerCase() === name.toLowerCase())?.name ?? name
 }
 
 /** The target's rows as working rows. */
