@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parseStatistics } from '../../src/protocol/statistics-json.ts'
-import { goldenLog, requiredGoldenRoot } from './open-golden.ts'
+import { goldenRoot } from './golden-root.ts'
+import { goldenLog } from './open-golden.ts'
+
+const root = goldenRoot()
 
 interface Derived {
   readonly table: string
@@ -14,7 +17,7 @@ interface Derived {
 function derivedTables(): readonly Derived[] {
   const found: Derived[] = []
   let collection = ''
-  for (const line of readFileSync(join(requiredGoldenRoot(), 'README.md'), 'utf8').split('\n')) {
+  for (const line of root === undefined ? [] : readFileSync(join(root, 'README.md'), 'utf8').split('\n')) {
     if (line.startsWith('## ')) collection = line.slice(3).trim()
     const match = /derived (\d+) rows \/ (\d+) files/.exec(line)
     const name = line.split('|')[1]?.trim()
@@ -54,7 +57,7 @@ const withoutStatistics: ReadonlySet<string> = new Set(['delta-kernel-rs/parquet
 
 const tables = derivedTables()
 
-describe('live files and rows, from the log alone', () => {
+describe.skipIf(root === undefined)('live files and rows, from the log alone', () => {
   test('the list is whole', () => {
     expect(tables.length).toBeGreaterThan(200)
     const names = new Set(tables.map(({ table }) => table))
