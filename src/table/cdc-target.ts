@@ -30,9 +30,9 @@ import type { TableParts } from '../transaction/context.ts'
 import { type KeyHistory, type KeyValues, explainTargetKey } from './cdc-explain.ts'
 import { type CdcStatus, cdcStatus } from './cdc-status.ts'
 import { atEdge } from './edge.ts'
-import { eventSchema, parseSchemaText } from './flow-schema.ts'
+import { declaredColumns, eventSchema, parseSchemaText } from './flow-schema.ts'
 import type { RunOptions } from './options.ts'
-import { stageRows } from './source-rows.ts'
+import { stageWithSchema } from './source-rows.ts'
 
 export interface CdcTargetSetting {
   readonly tables: BatchTables
@@ -167,8 +167,11 @@ export class CdcTarget {
   async #stage(context: MaintenanceContext, rows: EventRows, flow: FlowOptions): Promise<SourceRows> {
     const { target } = context.tables
     if (rows.kind !== 'objects') return stagedSource(await context.plane.stage(rows, context.options))
-    const schema = eventSchema(rows.rows, flow, parseSchemaText(flow.schema), await target.log.refresh())
-    return stageRows(rows.rows, schema, target.plane, context.options)
+    // As the flow itself takes them: a column that no row has is NULL, not absent.
+    const declared = parseSchemaText(flow.schema)
+    const schema = eventSchema(rows.rows, flow, declared, await target.log.refresh())
+    const taken = declared === undefined ? rows.rows : declaredColumns(rows.rows, declared)
+    return stageWithSchema(taken, schema, target.plane, context.options)
   }
 }
 
