@@ -10,7 +10,7 @@
  *   float, double                           by value; -0 equals 0, NaN equals NaN and is greatest
  *   boolean                                 false < true
  *   string, binary                          by (UTF-8) bytes, unsigned; a prefix comes before what it starts
- *   struct                                  field by field
+ *   struct                                  field by field; one that events write leaf by leaf is its leaves, each compared as a column is
  *   array                                   element by element; a prefix comes before what it starts
  *   map                                     as the array of its entries, sorted by key: key, then value
  *
@@ -22,6 +22,7 @@ import { compareDatums } from '../protocol/datum-order.ts'
 import type { Datum } from '../protocol/datum.ts'
 import { Decimal } from '../protocol/datum.ts'
 import type { DataType } from '../protocol/types.ts'
+import { type Authorship, authorshipOf, partOf } from './authorship.ts'
 import type { CdcEvent } from './event.ts'
 
 /** The part of an event that decides a tie. */
@@ -43,12 +44,30 @@ export function compareCanonical(a: Payload, b: Payload, types: readonly DataTyp
 }
 
 function compareColumns(a: Payload, b: Payload, index: number, type: DataType): number {
-  const [x, y] = [isAuthored(a, index), isAuthored(b, index)]
-  if (!x || !y) return Number(x) - Number(y)
-  return compareNullable(a.payload[index] ?? null, b.payload[index] ?? null, type)
+  const values = [a.payload[index] ?? null, b.payload[index] ?? null] as const
+  return compareWritten(values, [authorship(a, index), authorship(b, index)], type)
 }
 
-const isAuthored = ({ authored }: Payload, index: number): boolean => authored === undefined || authored[index] === true
+function compareWritten([a, b]: Pair<Datum>, [x, y]: Pair<Authorship>, type: DataType): number {
+  if (type.kind === 'struct' && (typeof x !== 'boolean' || typeof y !== 'boolean')) {
+    return firstDifference(
+      type.fields.map((field, place) =>
+        compareWritten(
+          [partOf(a, place), partOf(b, place)],
+          [authorshipOf(x, place), authorshipOf(y, place)],
+          field.type,
+        ),
+      ),
+    )
+  }
+  if (x !== true || y !== true) return Number(x) - Number(y)
+  return compareNullable(a, b, type)
+}
+
+type Pair<T> = readonly [T, T]
+
+const authorship = ({ authored }: Payload, index: number): Authorship =>
+  authored === undefined ? true : authorshipOf(authored, index)
 
 function compareNullable(a: Datum, b: Datum, type: DataType): number {
   if (a === null || b === null) return Number(a !== null) - Number(b !== null)
@@ -97,10 +116,19 @@ function sortedEntries(map: Datum, key: DataType): readonly Datum[] {
 export function encodeCanonical(payload: Payload, types: readonly DataType[]): Uint8Array {
   const bytes: number[] = []
   for (const [index, type] of types.entries()) {
-    if (isAuthored(payload, index)) writeNullable(bytes, payload.payload[index] ?? null, type)
-    else bytes.push(typeTags[type.kind], 0)
+    writeWritten(bytes, payload.payload[index] ?? null, authorship(payload, index), type)
   }
   return Uint8Array.from(bytes)
+}
+
+/** A struct that is written leaf by leaf is its leaves, one after another. */
+function writeWritten(bytes: number[], datum: Datum, authored: Authorship, type: DataType): void {
+  if (typeof authored !== 'boolean' && type.kind === 'struct') {
+    for (const [place, field] of type.fields.entries()) {
+      writeWritten(bytes, partOf(datum, place), authorshipOf(authored, place), field.type)
+    }
+  } else if (authored === true) writeNullable(bytes, datum, type)
+  else bytes.push(typeTags[type.kind], 0)
 }
 
 const typeTags: Readonly<Record<DataType['kind'], number>> = {

@@ -1,6 +1,7 @@
 /** Change events as values, the way the oracle and the tests have them. Engines keep them in relations instead. */
 import type { Datum } from '../protocol/datum.ts'
 import type { DataType } from '../protocol/types.ts'
+import type { Authorship } from './authorship.ts'
 
 export interface CdcEvent {
   /** Values of the key columns; none is NULL. */
@@ -10,8 +11,8 @@ export interface CdcEvent {
   readonly kind: 'upsert' | 'delete'
   /** The selected columns without the keys, in schema order. Of no meaning in a delete: empty, or NULLs. */
   readonly payload: readonly Datum[]
-  /** Per payload column: false where the event did not write it. Absent: it wrote all. */
-  readonly authored?: readonly boolean[] | undefined
+  /** Per payload column: false where the event did not write it. Absent: it wrote all. Events of one flow say it of one column in one form. */
+  readonly authored?: readonly Authorship[] | undefined
 }
 
 export interface EventSchema {

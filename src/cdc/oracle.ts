@@ -4,12 +4,13 @@
  * are held to it.
  *
  * Per key: of the events of one sequence the winner is kept (canonical-order.ts); the winners in the order of their sequences are folded,
- * so that a column an event did not write takes the value before it, back to the last delete; consecutive upserts that agree in every
- * tracked column are one run, and every run is one row of the type 2 table. The type 1 table has the last upsert, if no delete follows.
+ * so that a column, or a leaf of it, that an event did not write takes the value before it, back to the last delete; consecutive upserts that
+ * agree in every tracked column are one run, and every run is one row of the type 2 table. The type 1 table has the last upsert, if no delete follows.
  */
 import { assert, must } from '../base/assert.ts'
 import { compareDatums, datumKey, datumsEqual } from '../protocol/datum-order.ts'
 import type { Datum } from '../protocol/datum.ts'
+import { writtenOver } from './authorship.ts'
 import { compareTied } from './canonical-order.ts'
 import type { CdcEvent, EventSchema } from './event.ts'
 
@@ -37,7 +38,7 @@ export interface Type2State {
 }
 
 export interface Winner extends CdcEvent {
-  /** Columns the event did not write hold the values before it. All NULL in a delete. */
+  /** Columns and leaves the event did not write hold the values before it. All NULL in a delete. */
   readonly folded: readonly Datum[]
   /** Whether a truncate deletes here; an event of its sequence is of no account then. */
   readonly truncates: boolean
@@ -161,7 +162,9 @@ function fold(winners: readonly Unfolded[], { payloadTypes }: EventSchema): read
     values =
       kind === 'delete'
         ? nothing
-        : values.map((before, column) => (authored?.[column] === false ? before : (payload[column] ?? null)))
+        : payloadTypes.map((type, column) =>
+            writtenOver(values[column] ?? null, payload[column] ?? null, authored?.[column], type),
+          )
     return { ...winner, folded: values }
   })
 }
