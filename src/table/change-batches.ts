@@ -1,14 +1,14 @@
 /**
  * Cuts the changes of commits into batches of about so many rows. Small files of a commit are read together, and a batch ends between
- * two of them at the latest; a file with more rows than a batch is read in the order of its rows and cut anywhere. Deletes and inserts
- * that are paired by key are read whole, since which rows come out hangs on all of them.
+ * two of them at the latest; a file with more rows than a batch is read in the order of its rows and cut anywhere. What is paired by key
+ * is read whole, since which rows come out hangs on all of them.
  *
  * Invariant: a batch's position says exactly which rows came before it, whatever the size of batches.
  */
 import type { Batch, DataPlane, RunOptions } from '../relation/data-plane.ts'
 import { firstPlace, type Place } from './change-offset.ts'
-import { type LoadedPart, isPaired, pairedRows, partRows } from './change-relations.ts'
-import { type LoadedCommit, namingVersion } from './changes.ts'
+import { type LoadedPart, pairedRows, partRows } from './change-relations.ts'
+import { type LoadedCommit, mustPair, namingVersion } from './changes.ts'
 
 /** Something read of a commit. */
 export type Piece =
@@ -28,7 +28,7 @@ export async function* piecesOf(
   options: RunOptions,
 ): AsyncGenerator<Piece> {
   const { shape, parts } = commit
-  if (isPaired(shape, parts)) {
+  if (await mustPair(plane, commit, options)) {
     yield { kind: 'begin', rows: parts.reduce((sum, part) => sum + guessedRows(part), 0) }
     for (const relation of pairedRows(shape, parts)) {
       for await (const batch of namingVersion(plane.query(relation, options), commit.version))

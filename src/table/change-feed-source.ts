@@ -3,8 +3,9 @@
  * after commit. Batches hold the table's columns and `_change_type`, `_commit_version`, `_commit_timestamp`; rows as they were before an
  * update are left out unless asked for.
  *
- * A flow by key should give its keys here too: where a commit recorded no changes, the old and the new row of an update are a delete and
- * an insert of one version, which nothing but the key tells from two events that contradict each other.
+ * A flow by key should give its keys here too. Where a commit recorded no changes, the old and the new row of an update are a delete and an
+ * insert of one version, which nothing but the key tells from two events that contradict each other. And where it recorded an update of a
+ * key, only a delete of the old key says that no row has it any more.
  */
 import { BraidlakeError, failure } from '../base/errors.ts'
 import { changesOfCommit } from '../log/change-feed.ts'

@@ -98,10 +98,30 @@ export function outputColumns(shape: FeedShape): readonly RelationColumn[] {
   return [...shape.columns.map(({ name, type }) => ({ name, type })), ...feedColumns]
 }
 
-/** Deletes and inserts of one commit are to be paired by key. */
+/** The files of one commit that hold deletes and those that hold inserts are to be paired by key. */
 export function isPaired(shape: FeedShape, parts: readonly LoadedPart[]): boolean {
   const has = (type: ChangePart['changeType']) => parts.some(({ part }) => part.changeType === type)
   return shape.keys.length > 0 && has('delete') && has('insert')
+}
+
+const isRecorded = (parts: readonly LoadedPart[]): boolean => parts.some(({ part }) => part.changeType === 'recorded')
+
+/**
+ * Rows, if there are any, for which the recorded changes of a commit are not those of its keys: a row that an update gave another key, or
+ * one that was deleted while another got its key. Undefined: none can be.
+ */
+export function keysThatMoved(shape: FeedShape, parts: readonly LoadedPart[]): Relation | undefined {
+  if (shape.keys.length === 0 || !isRecorded(parts)) return undefined
+  const used = new Set(shape.keys.map(({ name }) => `t.${name}`))
+  const rows = rawRows(shape, parts, used, false)
+  const after = otherSide(shape.keys, ofTypes(rows, afterTypes))
+  const on = and(shape.keys.map(sameOnBothSides))
+  const gone = ofTypes(rows, ['update_preimage'])
+  const inputs: Relation[] = [
+    { kind: 'join', join: 'anti', left: gone, right: after, on },
+    { kind: 'join', join: 'semi', left: ofTypes(rows, ['delete']), right: after, on },
+  ]
+  return { kind: 'limit', input: { kind: 'union', inputs }, rows: 1 }
 }
 
 /** The rows of some parts of one commit, all of one change type. With positions: of one file, its rows from one on, in their order. */
@@ -110,7 +130,7 @@ export function partRows(shape: FeedShape, parts: readonly LoadedPart[], fromPos
   const kept = parts.filter((part) => mayHoldRows(shape, part))
   const positions = fromPosition !== undefined
   const rows = rawRows(shape, kept, used, positions)
-  const recorded = parts.some(({ part }) => part.changeType === 'recorded')
+  const recorded = isRecorded(parts)
   const conditions = [shape.where]
   if (recorded && !shape.preimages)
     conditions.push(call('<>', [changeType, lit('update_preimage' satisfies ChangeType, stringType)]))
@@ -121,31 +141,63 @@ export function partRows(shape: FeedShape, parts: readonly LoadedPart[], fromPos
 
 /**
  * The rows of a commit whose deletes and inserts are paired: of a key that is on both sides, rows that are equal were copied and are left
- * out, others are the two images of an update. Keys must identify rows. Maps have no order, so a row with one counts as changed.
+ * out, others are the two images of an update. Keys must identify rows. Maps have no order, so a row with one counts as changed. What is
+ * recorded was not copied: there the two images may be equal.
  */
 export function pairedRows(shape: FeedShape, parts: readonly LoadedPart[]): readonly Relation[] {
+  const { deletes, inserts, others } = sidesOf(shape, parts)
+  const sameKey = shape.keys.map(sameOnBothSides)
+  const differs = isRecorded(parts) ? [] : difference(shape.snapshot.columns)
+  const join = (kind: 'anti' | 'semi', left: Relation, right: Relation): Relation => ({
+    kind: 'join',
+    join: kind,
+    left,
+    right: otherSide(shape.snapshot.columns, right),
+    on: and(kind === 'anti' ? sameKey : [...sameKey, ...differs]),
+  })
+  const before = [retyped(shape, join('anti', deletes, inserts), 'delete')]
+  if (shape.preimages) before.push(retyped(shape, join('semi', deletes, inserts), 'update_preimage'))
+  const after = [
+    retyped(shape, join('semi', inserts, deletes), 'update_postimage'),
+    retyped(shape, join('anti', inserts, deletes), 'insert'),
+    ...others,
+  ]
+  return [before, after].map((inputs) => output(shape, { kind: 'union', inputs }, shape.where, false))
+}
+
+const beforeTypes: readonly ChangeType[] = ['delete', 'update_preimage']
+const afterTypes: readonly ChangeType[] = ['insert', 'update_postimage']
+
+/** @returns `others`: recorded rows of types that no version of the protocol knows, which are given as they are */
+function sidesOf(shape: FeedShape, parts: readonly LoadedPart[]) {
   const all = new Set(shape.snapshot.columns.map(({ name }) => `t.${name}`))
-  const side = (type: ChangePart['changeType']) =>
+  const rowsWith = (type: ChangePart['changeType']) =>
     rawRows(
       shape,
       parts.filter(({ part }) => part.changeType === type),
       all,
       false,
     )
-  const [deletes, inserts] = [side('delete'), side('insert')]
-  const sameKey = shape.keys.map(sameOnBothSides)
-  const differs = difference(shape.snapshot.columns)
-  const join = (kind: 'anti' | 'semi', left: Relation, right: Relation): Relation => ({
-    kind: 'join',
-    join: kind,
-    left,
-    right: otherSide(shape, right),
-    on: and(kind === 'anti' ? sameKey : [...sameKey, ...differs]),
-  })
-  const before = [join('anti', deletes, inserts)]
-  if (shape.preimages) before.push(retyped(shape, join('semi', deletes, inserts), 'update_preimage'))
-  const after = [retyped(shape, join('semi', inserts, deletes), 'update_postimage'), join('anti', inserts, deletes)]
-  return [before, after].map((inputs) => output(shape, { kind: 'union', inputs }, shape.where, false))
+  if (!isRecorded(parts)) return { deletes: rowsWith('delete'), inserts: rowsWith('insert'), others: [] }
+  const rows = rowsWith('recorded')
+  const others: Relation = {
+    kind: 'filter',
+    input: rows,
+    where: call('not', [isOneOf([...beforeTypes, ...afterTypes])]),
+  }
+  return { deletes: ofTypes(rows, beforeTypes), inserts: ofTypes(rows, afterTypes), others: [others] }
+}
+
+const ofTypes = (input: Relation, types: readonly ChangeType[]): Relation => ({
+  kind: 'filter',
+  input,
+  where: isOneOf(types),
+})
+
+/** False, too, where a file says nothing. */
+function isOneOf(types: readonly ChangeType[]): Expr {
+  const terms = types.map((type) => call('<=>', [changeType, lit(type, stringType)]))
+  return terms.length === 1 ? and(terms) : call('or', terms)
 }
 
 const position = col(positionColumn, { kind: 'double' })
@@ -274,12 +326,9 @@ function mayHoldRows({ snapshot, where }: FeedShape, { part, file }: LoadedPart)
 
 const otherName = (name: string): string => `o.${name}`
 
-function otherSide(shape: FeedShape, input: Relation): Relation {
-  const columns = shape.snapshot.columns.map(({ name, type }) => ({
-    name: otherName(name),
-    value: col(`t.${name}`, type),
-  }))
-  return { kind: 'project', input, columns }
+function otherSide(columns: readonly TableColumn[], input: Relation): Relation {
+  const renamed = columns.map(({ name, type }) => ({ name: otherName(name), value: col(`t.${name}`, type) }))
+  return { kind: 'project', input, columns: renamed }
 }
 
 function sameOnBothSides({ name, type }: TableColumn): Expr {

@@ -24,7 +24,8 @@ import { parseStatistics } from '../protocol/statistics-json.ts'
 import { tableProperties } from '../protocol/table-properties.ts'
 import type { TableParts } from '../transaction/context.ts'
 import type { FeedShape, FeedShapeOptions, LoadedPart } from './change-relations.ts'
-import { feedShape, isPaired, pairedRows, partRows } from './change-relations.ts'
+import { feedShape, isPaired, keysThatMoved, pairedRows, partRows } from './change-relations.ts'
+import type { DataPlane } from '../relation/data-plane.ts'
 import type { RunOptions } from './options.ts'
 import { rowObjects } from './read.ts'
 
@@ -36,7 +37,7 @@ export interface ChangeFeedOptions extends FeedShapeOptions, RunOptions {
   readonly params?: Readonly<Record<string, unknown>> | undefined
   /**
    * Columns that identify a row. Where a commit recorded no changes, a delete and an insert of one key become an update, and rows that
-   * were only copied are left out.
+   * were only copied are left out. Where it recorded an update of a key, that is a delete of the old key and an insert of the new one.
    */
   readonly keys?: readonly string[] | undefined
   /** Whether rows as they were before an update are given. */
@@ -84,7 +85,8 @@ export class ChangeFeed {
   async *rows(options: ChangesOptions): AsyncGenerator<Record<string, unknown>> {
     const plane = await this.#parts.plane()
     for await (const commit of this.commits(options)) {
-      for (const relation of commitRelations(commit)) {
+      const paired = await mustPair(plane, commit, options)
+      for (const relation of commitRelations(commit, paired)) {
         const rows = rowObjects(plane.query(relation, options), plane.columnsOf(relation), options)
         yield* namingVersion(rows, commit.version)
       }
@@ -210,8 +212,8 @@ export class ChangeFeed {
 }
 
 /** The relations of a commit, to be read one after another. */
-export function commitRelations({ shape, parts }: Pick<LoadedCommit, 'shape' | 'parts'>) {
-  if (isPaired(shape, parts)) return pairedRows(shape, parts)
+export function commitRelations({ shape, parts }: Pick<LoadedCommit, 'shape' | 'parts'>, paired: boolean) {
+  if (paired) return pairedRows(shape, parts)
   const types = [...new Set(parts.map(({ part }) => part.changeType))]
   return types.map((type) =>
     partRows(
@@ -219,6 +221,19 @@ export function commitRelations({ shape, parts }: Pick<LoadedCommit, 'shape' | '
       parts.filter(({ part }) => part.changeType === type),
     ),
   )
+}
+
+/**
+ * Whether what a commit took and what it brought are to be paired by key. Recorded changes are read as they are, file by file, unless one
+ * of them changed a key, which takes a look at their keys to find out.
+ */
+export async function mustPair(plane: DataPlane, { shape, parts, version }: LoadedCommit, options: RunOptions) {
+  if (isPaired(shape, parts)) return true
+  const moved = keysThatMoved(shape, parts)
+  if (moved === undefined) return false
+  for await (const { rowCount } of namingVersion(plane.query(moved, { signal: options.signal }), version))
+    if (rowCount > 0) return true
+  return false
 }
 
 function vectorBeyond({ path, version }: ChangePart, position: number, rowCount: number): Error {

@@ -49,6 +49,24 @@ test('a table of the lake as source -> its history, which the lake then knows by
   expect(current).toEqual([1n])
 })
 
+test('an update of a key in the source -> the old key ends, the new one begins, and none is a tie', async () => {
+  await DeltaTable.create(join(folder, 'moved'), { schema: { id: 'long', status: 'string' } })
+  const own = await openLake({ tables: { moved: join(folder, 'moved') } })
+  const moved = await DeltaTable.open(join(folder, 'moved'))
+  await moved.append([1n, 2n, 3n].map((id) => ({ id, status: `of ${id}` })))
+  const flow = own.autoCdc({ ...options, flow: 'moved', source: 'moved', target: join(folder, 'moved_history') })
+  await flow.run()
+  await moved.update({ id: 'id + 1' }, { where: 'id >= 2' })
+  expect(await flow.run()).toMatchObject({ events: 3, totals: { conflicting: 0 } })
+  const rows = await own.query('SELECT id, status FROM moved_history WHERE __END_AT IS NULL ORDER BY id')
+  expect(await rows.toArray()).toEqual([
+    { id: 1n, status: 'of 1' },
+    { id: 3n, status: 'of 2' },
+    { id: 4n, status: 'of 3' },
+  ])
+  await own.close()
+})
+
 test('by the name that the lake gave it -> the same target, for another flow', async () => {
   const flow = lake.autoCdc({ ...options, flow: 'more', target: 'history' })
   await flow.apply([{ id: 3, status: 'open', _commit_version: 9, _change_type: 'insert' }])

@@ -11,6 +11,8 @@ import type { ChangesOptions } from '../../src/table/changes.ts'
 import { DeltaTable } from '../../src/table/delta-table.ts'
 import { tableParts } from '../../src/table/parts.ts'
 import { type SeededRandom } from '../../src/testing/seeded-random.ts'
+import type { DataType } from '../../src/protocol/types.ts'
+import { type Row as PlaneRow, rowsOf, scanColumn, writeRequest } from '../contract/plane-tools.ts'
 import { type Bed, openOn } from '../scenarios/race.ts'
 
 export type Change = Readonly<Record<string, unknown>>
@@ -72,6 +74,25 @@ export async function commitActions(store: ObjectStore, version: number, actions
 
 export async function actionsOf(store: ObjectStore, version: number): Promise<Action[]> {
   return parseActions(new TextDecoder().decode(await store.get(commitPath(version))))
+}
+
+/** Commits changes that are recorded row by row, as engines with the change feed on do. The table's own files stay as they are. */
+export async function recordChanges(
+  bed: Bed,
+  store: ObjectStore,
+  version: number,
+  columns: Readonly<Record<string, DataType>>,
+  files: readonly (readonly PlaneRow[])[],
+): Promise<void> {
+  const all = { ...columns, _change_type: { kind: 'string' } } as const
+  const scanned = Object.entries(all).map(([name, type]) => scanColumn(name, type))
+  const actions: Action[] = []
+  for (const rows of files) {
+    const request = writeRequest(store.root, scanned, rowsOf(all, rows))
+    for (const { path, sizeBytes } of await bed.plane().write(request))
+      actions.push({ kind: 'cdc', cdc: { path, partitionValues: {}, size: sizeBytes } })
+  }
+  await commitActions(store, version, actions)
 }
 
 /** Rewrites all files into new ones and changes no row, as OPTIMIZE does. */
