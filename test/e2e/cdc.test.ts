@@ -346,6 +346,18 @@ describe('looking after a target', () => {
     expect((await run('cdc', 'verify', join(folder, 'customers'))).stdout).toMatch(/^Right: 2 keys, 3 rows and /)
   })
 
+  test('verify where the state holds a row without a sequence -> said, counted, and exit code 1', async () => {
+    const state = await DeltaTable.open(join(folder, 'customers__cdc_state'))
+    await state.append([{ __flow: 'customers', __attempt: 1n, __is_delete: true, id: 1n }])
+    await state.close()
+    const { code, stdout } = await run('cdc', 'verify', join(folder, 'customers'))
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/^ {2}1 malformed row of the state: without key, sequence/m),
+    ])
+    expect(await verb('verify')).toMatchObject({ code: 1, json: { report: { ok: false, malformed: { inState: 1 } } } })
+  })
+
   test.each<[string, readonly string[], object]>([
     ['compact', [], { stateRowsAfter: 1 }],
     ['repair', [], { stateLost: false, malformed: 0 }],

@@ -2,11 +2,9 @@
 import { Command, Option } from 'commander'
 import { storedDefinition } from '../../cdc/maintenance/stored-definition.ts'
 import type { MaintenanceReport, RepairReport } from '../../cdc/maintenance/verbs.ts'
-import type { VerifyReport } from '../../cdc/maintenance/verify.ts'
 import type { ColumnSelection } from '../../cdc/options.ts'
 import type { CdcTarget } from '../../table/cdc-target.ts'
 import { keyColumns, keyOf, valueOf } from '../cdc-key.ts'
-import { exactJson } from '../exact-json.ts'
 import { UsageError, exitCodes } from '../exit-codes.ts'
 import { type JsonFlag, wholeNumber, withJson } from '../options.ts'
 import { print, printDocument } from '../output.ts'
@@ -14,6 +12,7 @@ import { startProgress } from '../progress.ts'
 import { Reported } from '../report-error.ts'
 import { interruptSignal } from '../run-statement.ts'
 import { plural } from '../text-table.ts'
+import { verifyText } from '../verify-text.ts'
 
 export function maintenanceCommands(): readonly Command[] {
   return [
@@ -85,23 +84,6 @@ function verifyCommand(): Command {
       const work = ({ target, signal }: Work) => target.verify({ version: flags.atVersion, signal })
       return runVerb('verify', path, flags, work, verifyText, ({ ok }) => !ok)
     })
-}
-
-function verifyText(report: VerifyReport): string[] {
-  const { version, keys, rows, stateRows, watermark, changedBy, malformed, broken, own } = report
-  const looked = `${plural(keys, 'key')}, ${plural(rows, 'row')} and ${plural(stateRows, 'state row')} at version ${version}`
-  if (report.ok) return [`Right: ${looked}${watermark === undefined ? '' : `; settled below ${watermark}`}`]
-  return [
-    `Wrong: ${looked}`,
-    ...(changedBy === undefined ? [] : [`  rows were changed by other means: ${changedBy}`]),
-    ...(malformed.count === 0 ? [] : [`  ${plural(malformed.count, 'malformed row')}`]),
-    ...Object.entries(broken).map(([name, count]) => `  ${name} does not hold for ${plural(count, 'key')}`),
-    ...(own.keysThatDiffer === 0 ? [] : [`  ${plural(own.keysThatDiffer, 'key')} differ from their events`]),
-    ...own.samples.map(
-      ({ key, kind, start, end }) => `    ${exactJson(key)}: ${kind} [${start ?? ''}, ${end ?? 'open'})`,
-    ),
-    'Run `braid cdc repair`, which makes the target anew from its events.',
-  ]
 }
 
 function maintenanceText(verb: string, report: MaintenanceReport): string[] {
