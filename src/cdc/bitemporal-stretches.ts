@@ -65,7 +65,7 @@ export class BeliefStretches {
     const working: Relation = {
       kind: 'project',
       input: { kind: 'filter', input: scan, where },
-      columns: this.#storedRow(snapshot),
+      columns: this.storedRow(snapshot),
     }
     const from = col(other(firstOfKey), type)
     const own = this.#words.names.end
@@ -78,7 +78,8 @@ export class BeliefStretches {
     }
   }
 
-  #storedRow(snapshot: Snapshot): NamedValue[] {
+  /** Over a scan of the target with places. */
+  storedRow(snapshot: Snapshot): NamedValue[] {
     const { definition } = this.#words.columns
     const { names, sequenceType } = definition
     const column = (name: string, type: DataType) => col(`t.${tableColumn(snapshot, name)?.name ?? name}`, type)

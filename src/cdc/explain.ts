@@ -4,7 +4,7 @@
  */
 import { datumsEqual } from '../protocol/datum-order.ts'
 import type { Datum } from '../protocol/datum.ts'
-import type { EventSchema } from './event.ts'
+import type { FlowDefinition } from './definition.ts'
 import { liveTruncates, watermarkOf } from './maintenance/kept-flow.ts'
 import { type FoundRow, type RowDifference, differencesOf } from './maintenance/verify-key.ts'
 import { type Winner, oracle } from './oracle.ts'
@@ -23,6 +23,8 @@ export type EventRole =
   | 'tombstone'
   /** A delete of every key. */
   | 'truncate'
+  /** Bitemporal targets: another event of its sequence counts, or an equal one was learnt before. */
+  | 'overruled'
 
 export interface ExplainedEvent {
   readonly sequence: Datum
@@ -65,7 +67,7 @@ export function explainKey(stored: StoredKey, key: readonly Datum[]): KeyExplana
   const truncates = liveTruncates(pins, sequenceType)
   const events = all.length === 0 ? [] : (oracle(all, schema, { truncates }).keys[0]?.events ?? [])
   const text = (sequence: Datum) => printSequence(sequence, sequenceType)
-  const words = new Words(stored, all, schema, events, text)
+  const words = new Words(definition, all, events)
   const rules = { scdType, schema, truncates, watermark: watermarkOf(pins, sequenceType) }
   const differences = differencesOf({ key, rows, rowEvents, state }, undefined, rules)
   return {
@@ -87,31 +89,22 @@ function differenceText({ kind, row }: RowDifference, scdType: 1 | 2, text: (seq
 }
 
 /** Says of one key's events and rows why they are so. */
-class Words {
-  readonly #stored: StoredKey
+export class Words {
+  readonly #definition: FlowDefinition
   readonly #all: readonly StoredEvent[]
-  readonly #schema: EventSchema
   readonly #events: readonly Winner[]
-  readonly #text: (sequence: Datum) => string
 
-  constructor(
-    stored: StoredKey,
-    all: readonly StoredEvent[],
-    schema: EventSchema,
-    events: readonly Winner[],
-    text: (sequence: Datum) => string,
-  ) {
-    this.#stored = stored
+  /** @param events of the oracle */
+  constructor(definition: FlowDefinition, all: readonly StoredEvent[], events: readonly Winner[]) {
+    this.#definition = definition
     this.#all = all
-    this.#schema = schema
     this.#events = events
-    this.#text = text
   }
 
   event(event: Winner, place: number): ExplainedEvent {
     const same = this.#all.filter(({ sequence }) => this.#equal(sequence, event.sequence))
     const role = this.#role(event, place)
-    const { payload } = this.#stored.definition
+    const { payload } = this.#definition
     const wrote = event.kind === 'delete' ? [] : payload.filter((_, at) => event.authored?.[at] !== false)
     return {
       sequence: event.sequence,
@@ -131,7 +124,7 @@ class Words {
       ? `the event at ${this.#text(start)} opened it`
       : `the event at ${this.#text(start)} opened it and the one at ${this.#text(recordStart)}, equal in what is tracked, gave its values`
     const next = this.#events[place + 1]
-    if (this.#stored.definition.scdType === 1)
+    if (this.#definition.scdType === 1)
       return `the last event of the key, at ${this.#text(recordStart)}, gave its values`
     if (end === null) return `${from}; nothing came after it`
     return `${from}; ${this.#ending(event, next)}`
@@ -141,20 +134,20 @@ class Words {
     return this.#events.findIndex((event) => this.#equal(event.sequence, sequence))
   }
 
-  #role(event: Winner, place: number): EventRole {
+  #role(event: Winner, place: number): Exclude<EventRole, 'overruled'> {
     if (event.truncates) return 'truncate'
     const before = this.#events[place - 1]
     if (event.kind === 'delete') return before?.kind === 'upsert' ? 'closing' : 'tombstone'
     const next = this.#events[place + 1]
-    if (this.#stored.definition.scdType === 1) return next === undefined ? 'visible' : 'hidden'
+    if (this.#definition.scdType === 1) return next === undefined ? 'visible' : 'hidden'
     return next !== undefined && this.#isOneRun(event, next) ? 'hidden' : 'visible'
   }
 
-  #why(event: Winner, place: number, role: EventRole): string {
+  #why(event: Winner, place: number, role: Exclude<EventRole, 'overruled'>): string {
     const before = this.#events[place - 1]
     const next = this.#events[place + 1]
     const nextText = next === undefined ? '' : this.#text(next.sequence)
-    const isType1 = this.#stored.definition.scdType === 1
+    const isType1 = this.#definition.scdType === 1
     switch (role) {
       case 'truncate':
         return before?.kind === 'upsert' ? 'deletes every key, and so ends the row before it' : 'deletes every key'
@@ -191,13 +184,17 @@ class Words {
 
   /** Tracked columns in which two upserts differ. */
   #changed(a: Winner, b: Winner): string[] {
-    const { payload } = this.#stored.definition
+    const { payload } = this.#definition
     return payload
       .filter(({ isTracked, type }, at) => isTracked && !datumsEqual(a.folded[at] ?? null, b.folded[at] ?? null, type))
       .map(({ name }) => `\`${name}\``)
   }
 
   #equal(a: Datum, b: Datum): boolean {
-    return datumsEqual(a, b, this.#schema.sequenceType)
+    return datumsEqual(a, b, this.#definition.sequenceType)
+  }
+
+  #text(sequence: Datum): string {
+    return printSequence(sequence, this.#definition.sequenceType)
   }
 }

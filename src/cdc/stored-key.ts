@@ -12,11 +12,11 @@ import type { TableParts } from '../transaction/context.ts'
 import { mayHold } from '../transaction/file-facts.ts'
 import { TransactionState } from '../transaction/state.ts'
 import { targetColumns } from '../transaction/write-request.ts'
-import type { DataType, StructType } from '../protocol/types.ts'
+import type { DataType } from '../protocol/types.ts'
 import type { BatchTables } from './batch-tables.ts'
 import type { FlowDefinition } from './definition.ts'
 import type { CdcEvent } from './event.ts'
-import { metadataField, metadataType, stateColumn, tableColumn } from './layout.ts'
+import { metadataField, metadataType, stateColumn, stateColumnsOf, tableColumn } from './layout.ts'
 import { storedDefinition } from './maintenance/stored-definition.ts'
 import type { FoundRow } from './maintenance/verify-key.ts'
 import { type Pin, isLive, pinsOf } from './pins.ts'
@@ -44,7 +44,7 @@ export interface StoredKey {
 }
 
 /** Values of a row by the column's name. */
-type Values = (name: string) => Datum
+export type Values = (name: string) => Datum
 
 /**
  * @param keyOf the key's values, once its columns are known
@@ -73,7 +73,8 @@ export async function readStoredKey(
   return { definition, pins, version: snapshot.version, rows, rowEvents, state: kept, tails }
 }
 
-async function rowsOfKey(
+/** Rows of a key in one of the tables; of the state dead ones too. */
+export async function rowsOfKey(
   parts: TableParts,
   snapshot: Snapshot,
   { keys }: FlowDefinition,
@@ -125,7 +126,7 @@ function headOf(values: Values, key: readonly Datum[], definition: FlowDefinitio
   }
 }
 
-function stateEvent(values: Values, key: readonly Datum[], definition: FlowDefinition): StoredEvent {
+export function stateEvent(values: Values, key: readonly Datum[], definition: FlowDefinition): StoredEvent {
   const isDelete = values(stateColumn.isDelete) === true
   return {
     key,
@@ -139,12 +140,12 @@ function stateEvent(values: Values, key: readonly Datum[], definition: FlowDefin
   }
 }
 
-function isAlive(values: Values, pins: ReadonlyMap<string, Pin>): boolean {
+export function isAlive(values: Values, pins: ReadonlyMap<string, Pin>): boolean {
   const pin = pins.get(String(values(stateColumn.flow)))
   return pin !== undefined && isLive(pin, Number(values(stateColumn.attempt)))
 }
 
-function fieldOf(struct: Datum, type: DataType | undefined, name: string): Datum {
+export function fieldOf(struct: Datum, type: DataType | undefined, name: string): Datum {
   if (struct === null || type?.kind !== 'struct') return null
   return (struct as readonly Datum[])[type.fields.findIndex((field) => field.name === name)] ?? null
 }
@@ -152,9 +153,6 @@ function fieldOf(struct: Datum, type: DataType | undefined, name: string): Datum
 /** Undefined: the event wrote every column. */
 function writtenFlags(written: Datum, definition: FlowDefinition): readonly boolean[] | undefined {
   if (written === null) return undefined
-  const type = writtenType(metadataType(definition))
+  const type = stateColumnsOf(definition).find(({ name }) => name === stateColumn.written)?.type
   return definition.payload.map(({ name, mayStay }) => !mayStay || fieldOf(written, type, name) !== false)
 }
-
-const writtenType = (metadata: StructType): DataType | undefined =>
-  metadata.fields.find(({ name }) => name === metadataField.written)?.type

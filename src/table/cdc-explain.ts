@@ -2,7 +2,9 @@
 import { failure } from '../base/errors.ts'
 import type { BatchTables } from '../cdc/batch-tables.ts'
 import type { FlowDefinition } from '../cdc/definition.ts'
-import { type EventRole, explainKey } from '../cdc/explain.ts'
+import { explainBeliefs, readStoredBeliefs } from '../cdc/explain-beliefs.ts'
+import { type EventRole, type ExplainedEvent, type ExplainedRow, explainKey } from '../cdc/explain.ts'
+import { somePin } from '../cdc/maintenance/stored-definition.ts'
 import { printSequence } from '../cdc/sequence-text.ts'
 import { readStoredKey } from '../cdc/stored-key.ts'
 import type { Datum } from '../protocol/datum.ts'
@@ -15,9 +17,12 @@ export interface KeyEvent {
   readonly sequence: string
   /**
    * visible: a row has its values. hidden: it lies within a row that a later equal event gave its values. closing: a delete that ends a row.
-   * tombstone: a delete that ends none yet. truncate: a delete of every key.
+   * tombstone: a delete that ends none yet. truncate: a delete of every key. overruled: in a bitemporal target, another event of its sequence
+   * counts.
    */
   readonly role: EventRole
+  /** Bitemporal targets alone: the system sequence at which it was learnt, as text. */
+  readonly learnt?: string
   /** What the event wrote. Empty for a delete. */
   readonly values: Readonly<Record<string, unknown>>
   /** target: a row has it. state: the state table has it. end: only the end of a row tells of it. Empty: a truncate, which the log keeps. */
@@ -33,6 +38,10 @@ export interface KeyRow {
   /** Undefined: the row is open, or the target is of type 1. */
   readonly end: string | undefined
   readonly recordStart: string
+  /** Bitemporal targets alone: the system sequence since which the row is believed. */
+  readonly believedFrom?: string
+  /** And the one from which on it is not; undefined: it still is. */
+  readonly believedUntil?: string | undefined
   readonly values: Readonly<Record<string, unknown>>
   readonly why: string
 }
@@ -41,6 +50,7 @@ export interface KeyHistory {
   readonly key: Readonly<Record<string, unknown>>
   /** Of the target. */
   readonly version: number
+  /** Of a bitemporal target 2. */
   readonly scdType: 1 | 2
   readonly events: readonly KeyEvent[]
   readonly rows: readonly KeyRow[]
@@ -57,37 +67,69 @@ export async function explainTargetKey(
   key: KeyValues,
   options: RunOptions = {},
 ): Promise<KeyHistory> {
+  if (somePin(await tables.target.log.refresh()).definition.systemType !== undefined)
+    return explainBeliefsOfKey(tables, key, options)
   let values: readonly Datum[] = []
   const stored = await readStoredKey(tables, (own) => (values = keyDatums(own, key)), options)
   const { definition } = stored
   const explained = explainKey(stored, values)
-  const text = (sequence: Datum) => printSequence(sequence, definition.sequenceType)
   return {
-    key: Object.fromEntries(definition.keys.map(({ name, type }, at) => [name, toJs(values[at] ?? null, type)])),
+    key: namedKey(definition, values),
     version: explained.version,
     scdType: explained.scdType,
-    events: explained.events.map(({ sequence, role, wrote, storedIn, flow, why }) => ({
-      sequence: text(sequence),
-      role,
-      values: Object.fromEntries(
-        definition.payload
-          .filter(({ name }) => wrote.has(name))
-          .map(({ name, type }) => [name, toJs(wrote.get(name) ?? null, type)]),
-      ),
-      storedIn,
-      flow,
-      why,
-    })),
-    rows: explained.rows.map(({ start, end, recordStart, payload, why }) => ({
-      start: start === null ? undefined : text(start),
-      end: end === null ? undefined : text(end),
-      recordStart: text(recordStart),
-      values: Object.fromEntries(
-        definition.payload.map(({ name, type }, at) => [name, toJs(payload[at] ?? null, type)]),
-      ),
-      why,
-    })),
+    events: explained.events.map((event) => toldEvent(definition, event)),
+    rows: explained.rows.map((row) => toldRow(definition, row)),
     differences: explained.differences,
+  }
+}
+
+async function explainBeliefsOfKey(tables: BatchTables, key: KeyValues, options: RunOptions): Promise<KeyHistory> {
+  const stored = await readStoredBeliefs(tables, (own) => keyDatums(own, key), options)
+  const { definition, system } = stored
+  const { version, events, rows, differences } = explainBeliefs(stored)
+  const text = (sequence: Datum) => printSequence(sequence, system.type)
+  return {
+    key: namedKey(definition, stored.key),
+    version,
+    scdType: definition.scdType,
+    events: events.map((event) => ({ ...toldEvent(definition, event), learnt: text(event.learnt) })),
+    rows: rows.map((row) => ({
+      ...toldRow(definition, row),
+      believedFrom: text(row.systemStart),
+      believedUntil: row.systemEnd === null ? undefined : text(row.systemEnd),
+    })),
+    differences,
+  }
+}
+
+function namedKey({ keys }: FlowDefinition, values: readonly Datum[]): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(keys.map(({ name, type }, at) => [name, toJs(values[at] ?? null, type)]))
+}
+
+function toldEvent(definition: FlowDefinition, event: ExplainedEvent): KeyEvent {
+  const { sequence, role, wrote, storedIn, flow, why } = event
+  return {
+    sequence: printSequence(sequence, definition.sequenceType),
+    role,
+    values: Object.fromEntries(
+      definition.payload
+        .filter(({ name }) => wrote.has(name))
+        .map(({ name, type }) => [name, toJs(wrote.get(name) ?? null, type)]),
+    ),
+    storedIn,
+    flow,
+    why,
+  }
+}
+
+function toldRow(definition: FlowDefinition, { start, end, recordStart, payload, why }: ExplainedRow): KeyRow {
+  const text = (sequence: Datum) => printSequence(sequence, definition.sequenceType)
+  return {
+    start: start === null ? undefined : text(start),
+    end: end === null ? undefined : text(end),
+    recordStart: text(recordStart),
+    values: Object.fromEntries(definition.payload.map(({ name, type }, at) => [name, toJs(payload[at] ?? null, type)])),
+    why,
   }
 }
 

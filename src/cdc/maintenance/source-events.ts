@@ -7,7 +7,7 @@ import type { RelationColumn } from '../../relation/tree.ts'
 import type { FlowDefinition, PayloadColumn } from '../definition.ts'
 import type { CdcEvent } from '../event.ts'
 import { prepareBatch } from '../prepare.ts'
-import { type WorkingColumns, keyName, payloadName, row, writesName } from '../working-rows.ts'
+import { type WorkingColumns, keyName, payloadName, row, systemSequence, writesName } from '../working-rows.ts'
 import { type MaintenanceContext, rowsIn } from './maintenance-context.ts'
 import type { SourceEvents } from './verify.ts'
 
@@ -23,6 +23,7 @@ export async function eventsFrom(
   source: SourceRows,
 ): Promise<SourceEvents> {
   const { definition } = columns
+  const { system } = definition
   const { events, truncates } = await prepareBatch(plane, columns, source, options)
   const payload = stored.payload.map((column) => named(definition.payload, column.name))
   const partial = payload.filter(({ mayStay }) => mayStay)
@@ -38,10 +39,15 @@ export async function eventsFrom(
       { name: row.isDelete, value: columns.isDelete },
       ...payload.map((column) => ({ name: payloadName(column.name), value: columns.payload(column) })),
       ...partial.map((column) => ({ name: writesName(column.name), value: columns.writes(column) })),
+      ...(system === undefined ? [] : [{ name: systemSequence, value: col(systemSequence, system.type) }]),
     ],
   } as const
   const rows = await rowsIn({ plane, options }, shown)
-  return { events: rows.map((values) => eventOf(stored.keys.length, payload, partial, values)), truncates }
+  const list = rows.map((values) => {
+    const event = eventOf(stored.keys.length, payload, partial, values)
+    return system === undefined ? event : { ...event, system: values.at(-1) ?? null }
+  })
+  return { events: list, truncates }
 }
 
 function named<T extends RelationColumn>(columns: readonly T[], name: string): T {

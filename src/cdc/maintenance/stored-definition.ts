@@ -6,13 +6,22 @@ import { failure } from '../../base/errors.ts'
 import type { Snapshot } from '../../log/snapshot.ts'
 import type { DataType } from '../../protocol/types.ts'
 import type { RelationColumn } from '../../relation/tree.ts'
-import type { FlowDefinition, PayloadColumn } from '../definition.ts'
-import { metadataField, tableColumn } from '../layout.ts'
-import { type Pin, pinsOf } from '../pins.ts'
+import { col } from '../../expr/walk.ts'
+import type { FlowDefinition, PayloadColumn, SystemAxis } from '../definition.ts'
+import { metadataField, stateColumn, tableColumn } from '../layout.ts'
+import { type Pin, type PinnedDefinition, pinsOf } from '../pins.ts'
 import { keptFlow } from './kept-flow.ts'
 
-/** @param tracked names of tracked columns in place of the pins'. @throws AUTOCDC_INVALID_STATE */
-export function storedDefinition(snapshot: Snapshot, tracked?: readonly string[]): FlowDefinition {
+/**
+ * @param tracked names of tracked columns in place of the pins'
+ * @param state of a bitemporal target, whose rows do not say which columns an event may leave as they were; without it: none
+ * @throws AUTOCDC_INVALID_STATE
+ */
+export function storedDefinition(
+  snapshot: Snapshot,
+  tracked?: readonly string[],
+  state?: Snapshot | undefined,
+): FlowDefinition {
   const pin = somePin(snapshot)
   const { definition } = pin
   const names = {
@@ -23,8 +32,11 @@ export function storedDefinition(snapshot: Snapshot, tracked?: readonly string[]
   const metadata = tableColumn(snapshot, names.metadata)?.type
   const sequenceType = fieldType(metadata, metadataField.sequence)
   if (sequenceType === undefined) throw lost(names.metadata)
-  const partial = fieldNames(fieldType(metadata, metadataField.written))
-  const own = new Set([names.metadata, ...(definition.intervalColumns ?? [])].map((name) => name.toLowerCase()))
+  const system = systemAxis(snapshot, definition)
+  const written = state === undefined ? undefined : tableColumn(state, stateColumn.written)?.type
+  const partial = fieldNames(system === undefined ? fieldType(metadata, metadataField.written) : written)
+  const ours = [names.metadata, ...(definition.intervalColumns ?? []), ...(definition.systemColumns ?? [])]
+  const own = new Set(ours.map((name) => name.toLowerCase()))
   const selected = snapshot.columns
     .filter(({ name }) => !own.has(name.toLowerCase()))
     .map(({ name, type }): RelationColumn => ({ name, type }))
@@ -48,6 +60,7 @@ export function storedDefinition(snapshot: Snapshot, tracked?: readonly string[]
     sequenceType,
     isPartial: payload.some(({ mayStay }) => mayStay),
     names,
+    system,
     partitionBy: [],
     onSequenceConflict: 'deterministic',
     onBadRow: 'fail',
@@ -55,19 +68,22 @@ export function storedDefinition(snapshot: Snapshot, tracked?: readonly string[]
   }
 }
 
-/** Any pin of the target; all say the same of its definition. @throws AUTOCDC_INVALID_STATE where the table is no target, or bitemporal */
+/** Its expression is over the state's columns. */
+function systemAxis(snapshot: Snapshot, { systemColumns }: PinnedDefinition): SystemAxis | undefined {
+  if (systemColumns === undefined) return undefined
+  const [start, end] = systemColumns
+  const type = tableColumn(snapshot, start)?.type
+  if (type === undefined || tableColumn(snapshot, end) === undefined) throw lost(`${start}, ${end}`)
+  return { name: stateColumn.system, type, value: col(`t.${stateColumn.system}`, type), names: { start, end } }
+}
+
+/** Any pin of the target; all say the same of its definition. @throws AUTOCDC_INVALID_STATE where the table is no target */
 export function somePin(snapshot: Snapshot): Pin {
   const [pin] = pinsOf(snapshot).values()
-  if (pin === undefined) {
-    throw failure('AUTOCDC_INVALID_STATE', 'the table is no target of AUTO CDC: it has no flow', {
-      details: { reason: 'NOT_A_TARGET' },
-      advice: 'Name the folder of a table that a flow has made.',
-    })
-  }
-  if (pin.definition.systemType === undefined) return pin
-  throw failure('AUTOCDC_INVALID_STATE', 'the target is bitemporal, which this does not work on yet', {
-    details: { reason: 'BITEMPORAL' },
-    advice: 'Nothing was changed; load a new target from the events instead.',
+  if (pin !== undefined) return pin
+  throw failure('AUTOCDC_INVALID_STATE', 'the table is no target of AUTO CDC: it has no flow', {
+    details: { reason: 'NOT_A_TARGET' },
+    advice: 'Name the folder of a table that a flow has made.',
   })
 }
 

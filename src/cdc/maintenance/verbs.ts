@@ -47,13 +47,16 @@ export interface RepairReport extends MaintenanceReport {
 
 /** Drops state rows that the target shows as well, and dead attempts. Retries: done twice it finds less to do. */
 export async function compactTarget(context: MaintenanceContext): Promise<MaintenanceReport> {
-  await requirePaired(context.tables, await context.tables.target.log.refresh())
+  const base = await context.tables.target.log.refresh()
+  refuseBeliefs(base)
+  await requirePaired(context.tables, base)
   return finished(context, await rewriteTarget(context, planOf('compact', {})))
 }
 
 /** Says that no event below the watermark comes any more, and drops the state that only such events need. */
 export async function collectGarbage(context: MaintenanceContext, watermark: Datum): Promise<MaintenanceReport> {
   const base = await context.tables.target.log.refresh()
+  refuseBeliefs(base)
   await requirePaired(context.tables, base)
   const { sequenceType } = storedDefinition(base)
   const raisedOf = (pins: ReadonlyMap<string, Pin>) => raised(pins, watermark, sequenceType)
@@ -67,6 +70,7 @@ export async function collectGarbage(context: MaintenanceContext, watermark: Dat
 /** Folds the history anew with other tracked columns. What a `gc` dropped stays as it was folded. */
 export async function retrackTarget(context: MaintenanceContext, tracked: ColumnSelection): Promise<MaintenanceReport> {
   const base = await context.tables.target.log.refresh()
+  refuseBeliefs(base)
   await requirePaired(context.tables, base)
   trackedNames(base, tracked)
   const plan = planOf('retrack', {
@@ -88,6 +92,7 @@ export async function retrackTarget(context: MaintenanceContext, tracked: Column
 export async function repairTarget(context: MaintenanceContext): Promise<RepairReport> {
   const { tables, statePath } = context
   const base = await tables.target.log.refresh()
+  refuseBeliefs(base)
   const pairing = await pairingOf(tables, base)
   if (pairing.kind === 'foreign') throw unpaired(tables, pairing.stateId, base)
   const stateLost = pairing.kind !== 'paired'
@@ -116,6 +121,14 @@ function planOf(step: RewritePlan['step'], more: Partial<RewritePlan>): RewriteP
     pinsAfter: anew,
     ...more,
   }
+}
+
+function refuseBeliefs(base: Snapshot): void {
+  if (somePin(base).definition.systemType === undefined) return
+  throw failure('AUTOCDC_INVALID_STATE', 'the target is bitemporal, which this does not work on yet', {
+    details: { reason: 'BITEMPORAL' },
+    advice: 'Nothing was changed; load a new target from the events instead.',
+  })
 }
 
 /** All attempts dead but the new one. */

@@ -82,10 +82,11 @@ export function differencesOf(
   return [...missing, ...unexpected, ...lost]
 }
 
-function left(
-  these: readonly { readonly row: FoundRow; readonly text: string }[],
+/** Rows of the first that the second has not, by text and as often. */
+export function left<T>(
+  these: readonly { readonly row: T; readonly text: string }[],
   those: readonly { readonly text: string }[],
-): FoundRow[] {
+): T[] {
   const counts = new Map<string, number>()
   for (const { text } of those) counts.set(text, (counts.get(text) ?? 0) + 1)
   return these.flatMap(({ row, text }) => {
@@ -150,13 +151,13 @@ export function brokenInvariants(found: FoundKey, rules: KeyRules): readonly Inv
   return broken
 }
 
-function isWellShaped({ recordStart, start, end }: FoundRow, type: DataType): boolean {
+export function isWellShaped({ recordStart, start, end }: FoundRow, type: DataType): boolean {
   const shape = shapeOf({ recordStart, start, end }, type)
   return shape === 'open upsert' || shape === 'closed upsert'
 }
 
 /** Each row ends before the next begins; only the last may be open. */
-function areApart(rows: readonly FoundRow[], type: DataType): boolean {
+export function areApart(rows: readonly FoundRow[], type: DataType): boolean {
   const ordered = rows.toSorted((a, b) => compareDatums(a.start, b.start, type))
   return ordered.every(({ end }, at) => {
     const next = ordered[at + 1]

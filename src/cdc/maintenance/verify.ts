@@ -21,6 +21,7 @@ import { type BadRow, samples, someBadRows } from './malformed.ts'
 import { type MaintenanceContext, countRows } from './maintenance-context.ts'
 import { requirePaired } from './state-pairing.ts'
 import { storedDefinition } from './stored-definition.ts'
+import { verifyBeliefs } from './verify-beliefs.ts'
 import {
   type FoundKey,
   type FoundRow,
@@ -34,6 +35,7 @@ import { type WholeGround, badRows, malformedState, markedRows, stateRows } from
 import { stagedRelation } from '../staged-relation.ts'
 
 export interface SourceEvents {
+  /** Of a bitemporal target each with the `system` sequence at which it was learnt. */
   readonly events: Iterable<CdcEvent>
   /** Sequences of truncates. */
   readonly truncates?: readonly Datum[] | undefined
@@ -54,6 +56,9 @@ export interface ReportedDifference {
   readonly recordStart: string | null
   readonly start: string | null
   readonly end: string | null
+  /** Bitemporal targets alone: since when, and until when, the row is believed. */
+  readonly believedFrom?: string | null
+  readonly believedUntil?: string | null
   readonly values: Readonly<Record<string, unknown>>
 }
 
@@ -95,12 +100,18 @@ export async function verifyTarget(context: MaintenanceContext, options: VerifyO
   const { version } = options
   const snapshot = version === undefined ? newest : await tables.target.log.snapshot({ version })
   requireStateOf(snapshot, newest)
-  const columns = new WorkingColumns(storedDefinition(snapshot))
+  const state = await tables.state.log.refresh()
+  const columns = new WorkingColumns(storedDefinition(snapshot, undefined, state))
   const ground: WholeGround = {
     target: new TransactionState(tables.target, snapshot),
-    state: new TransactionState(tables.state, await tables.state.log.refresh()),
+    state: new TransactionState(tables.state, state),
     pins: pinsOf(snapshot),
     erased: undefined,
+  }
+  const { system } = columns.definition
+  if (system !== undefined) {
+    const changed = await changedBy(context, snapshot.version)
+    return verifyBeliefs(context, columns, system, ground, options.against, changed)
   }
   const erased = await erasedKeysIn(context, columns, ground, snapshot)
   const staged = await plane.stage({ kind: 'relation', relation: await markedRows(columns, ground) }, context.options)

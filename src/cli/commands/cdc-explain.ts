@@ -28,10 +28,11 @@ async function explain(path: string, texts: readonly string[], { json = false }:
 }
 
 function explanation({ key, version, scdType, events, rows, differences }: KeyHistory): string {
+  const isBitemporal = [...events, ...rows].some((one) => 'learnt' in one || 'believedFrom' in one)
   const name = Object.entries(key)
     .map(([column, value]) => `${column} = ${cell(value)}`)
     .join(', ')
-  const head = `${name} at version ${version}, SCD type ${scdType}\n`
+  const head = `${name} at version ${version}, ${isBitemporal ? 'bitemporal' : `SCD type ${scdType}`}\n`
   if (events.length === 0 && rows.length === 0) return `${head}\nThe target knows no event of this key.\n`
   const problems = differences.map((text) => `  ${text}\n`).join('')
   return [
@@ -63,10 +64,18 @@ function eventTable(events: readonly KeyEvent[]): string {
 }
 
 function rowTable(rows: readonly KeyRow[]): string {
-  const columns = [{ title: 'from' }, { title: 'to' }, { title: 'values' }, { title: 'why', whole: true }]
+  const isBitemporal = rows.some(({ believedFrom }) => believedFrom !== undefined)
+  const believed = isBitemporal ? [{ title: 'believed' }, { title: 'until' }] : []
+  const columns = [{ title: 'from' }, { title: 'to' }, ...believed, { title: 'values' }, { title: 'why', whole: true }]
   return textTable(
     columns,
-    rows.map(({ start, end, values, why }) => [start ?? '', end ?? '', valuesText(values), why]),
+    rows.map(({ start, end, believedFrom, believedUntil, values, why }) => [
+      start ?? '',
+      end ?? '',
+      ...(isBitemporal ? [believedFrom ?? '', believedUntil ?? ''] : []),
+      valuesText(values),
+      why,
+    ]),
   )
 }
 
