@@ -30,7 +30,7 @@ import { sequenceConflict } from './maintenance/conflicts.ts'
 import { OutcomeRows } from './outcome-rows.ts'
 import { BeliefColumns, BeliefRows, type BatchOutcomeRows } from './beliefs.ts'
 import { computeBeliefs } from './bitemporal.ts'
-import { type Pin, domainOf, pinsOf, printPin, someDied, withAttempts } from './pins.ts'
+import { type Pin, broughtAttempts, domainOf, pinsOf, printPin, someDied, withAttempts } from './pins.ts'
 import { keysRelation } from './rows-of-keys.ts'
 import { printSequence } from './sequence-text.ts'
 import { appendAttempt } from './state-log.ts'
@@ -159,6 +159,8 @@ class Start {
   #admitted: Admitted
   #pins: ReadonlyMap<string, Pin>
   #keys: StagedRows | undefined
+  /** Keys to compute again; undefined: all that the events concern. */
+  #only: StagedRows | undefined
   #counts: OutcomeCounts = emptyCounts
   keysAgain = 0
   outcomeUnknown = false
@@ -253,6 +255,7 @@ class Start {
       pins: this.#pins,
       truncates: this.#truncates(),
       truncatesAll: this.#admitted.truncates.length > 0,
+      only: this.#only,
       watermark: this.#admitted.watermark,
     }
     const { bounds } = this.#batch
@@ -304,7 +307,7 @@ class Start {
     const isOvertaken =
       terms.kind !== 'same' ||
       // A truncate concerns every key, also those that the winners brought.
-      this.#admitted.truncates.length > 0 ||
+      (this.#admitted.truncates.length > 0 && (commits.some(changesData) || broughtAttempts(this.#pins, pins))) ||
       (this.#batch.comparedAt !== undefined && commits.some(changesData)) ||
       admissionText(newest) !== admissionText(base) ||
       [...this.#pins.values()].some((pin) => someDied(pin, pins.get(pin.flow))) ||
@@ -345,7 +348,9 @@ class Start {
       })),
     }
     const on = all(...keys.map(({ name, type }) => equal(col(keyName(name), type), col(`again.${name}`, type))))
+    this.#only = common
     const again = await this.#apply({ kind: 'join', join: 'semi', left: this.#admitted.events, right: renamed, on })
+    this.#only = undefined
     await again.release()
   }
 

@@ -31,6 +31,8 @@ export interface BatchGround {
   readonly truncates: readonly Datum[]
   /** The batch brings a truncate, which concerns every key of the target. */
   readonly truncatesAll: boolean
+  /** With a truncate: of all the keys, only these. */
+  readonly only?: StagedRows | undefined
   /** No event comes before it. */
   readonly watermark?: Datum | undefined
 }
@@ -107,6 +109,7 @@ async function concernedKeys(columns: WorkingColumns, ground: BatchGround, event
     columns: [...columns.keepKeys(), { name: firstOfKey, value: none }],
   })
   if (!ground.truncatesAll) return unbounded(own)
+  if (ground.only !== undefined) return unbounded(keysRelation(columns, ground.only))
   const files = await ground.target.filesFor(0, () => true)
   const names = new Set(definition.keys.map(({ name }) => `t.${name}`.toLowerCase()))
   const scan: Relation = {

@@ -144,3 +144,8 @@ export function someDied(before: Pin, after: Pin | undefined): boolean {
     return false
   })
 }
+
+/** Whether attempts have come to live since. */
+export function broughtAttempts(before: ReadonlyMap<string, Pin>, after: ReadonlyMap<string, Pin>): boolean {
+  return [...after.values()].some((pin) => newlyLive(before.get(pin.flow), pin).length > 0)
+}

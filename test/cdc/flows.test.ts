@@ -263,6 +263,48 @@ describe('other programs', () => {
     await expectTruth(world, { f: [...items, ...more] })
   })
 
+  const register = async (own: World) => {
+    for (const flow of ['h', 'i', 'j']) await applyNext(own, flow, [], '0')
+  }
+  const tombstone = (own: World) => mustApply(own, 'g', itemsOf(gone(7, ['y'])))
+  const upserted = (own: World) => mustApply(own, 'g', itemsOf(upsert(7, 'Y', '-', ['y'])))
+
+  test.each<[string, number, number, (own: World) => Promise<unknown>]>([
+    ['flows are registered', 1, 0, register],
+    ['the target is rewritten', 1, 2, (own) => rearrange(own.target)],
+    ['the state is rewritten', 1, 0, (own) => rearrange(own.state)],
+    [
+      'flows are registered and both rewritten',
+      1,
+      2,
+      async (own) => {
+        await rearrange(own.state)
+        await register(own)
+        await rearrange(own.target)
+      },
+    ],
+    ['a key comes into the target', 2, 0, upserted],
+    ['a key comes into the state', 2, 0, tombstone],
+  ])(
+    '%s while a batch truncates -> it starts %i times and computes %i keys again',
+    async (_, starts, keysAgain, work) => {
+      for (const make of [memoryWorld, duckdbWorld]) {
+        const world = await newWorld(make)
+        await mustApply(world, 'f', items)
+        const truncating = [...more, { truncate: 6 }]
+        const writers = { f: async (own: World) => mustApply(own, 'f', truncating), other: work }
+        const [report] = await race<unknown>(world, writers, [{ writer: 'f', until: itsCommit }, { writer: 'other' }])
+        expect(report).toMatchObject({ starts, keysAgain })
+        const ys = work === upserted ? ['y: Y/- [7,∞)'] : []
+        const rows = ['k: A/- [1,5)', 'k: A/- [9,∞)', 'k: B/- [5,6)', 'n: N/- [1,6)', 'x: X/- [1,6)', ...ys]
+        expect(await timelines(world)).toEqual(rows)
+        const g =
+          work === upserted ? itemsOf(upsert(7, 'Y', '-', ['y'])) : work === tombstone ? itemsOf(gone(7, ['y'])) : []
+        await expectTruth(world, { f: [...items, ...truncating], g }, 'last')
+      }
+    },
+  )
+
   test('both are rewritten before and after every batch -> the target is right', async () => {
     const world = await newWorld(memoryWorld)
     for (const item of long) {

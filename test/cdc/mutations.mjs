@@ -73,7 +73,7 @@ const mutations = [
   {
     name: 'a truncate is not checked against new keys',
     file: 'src/cdc/batch.ts',
-    from: 'this.#admitted.truncates.length > 0 ||',
+    from: '(this.#admitted.truncates.length > 0 && (commits.some(changesData) || broughtAttempts(this.#pins, pins))) ||',
     to: '',
     tests: [named, random],
   },
