@@ -1,10 +1,10 @@
 /** Runs histories of events through a flow's real tables, on either plane, and reads back what target and state hold. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { duckdbPlane } from '../../src/adapters/duckdb/duckdb-plane.ts'
 import { localStore } from '../../src/adapters/local-store/local-store.ts'
-import { memoryStore } from '../../src/adapters/memory-store/memory-store.ts'
+import { dropMemoryStore, memoryStore } from '../../src/adapters/memory-store/memory-store.ts'
 import { hyparquetCheckpointWriter } from '../../src/adapters/parquet/hyparquet-checkpoint-writer.ts'
 import { hyparquetReader } from '../../src/adapters/parquet/hyparquet-reader.ts'
 import { systemEnvironment } from '../../src/adapters/system-environment.ts'
@@ -22,7 +22,7 @@ import { CdcTarget } from '../../src/table/cdc-target.ts'
 import { Flow } from '../../src/table/flow.ts'
 import { tableParts } from '../../src/table/parts.ts'
 import type { CdcBatch, CdcHistory } from '../../src/testing/cdc-histories.ts'
-import { forgetFiles } from '../../src/testing/memory-plane/data-files.ts'
+import { copyFiles, forgetFiles } from '../../src/testing/memory-plane/data-files.ts'
 import { memoryPlane } from '../../src/testing/memory-plane/memory-plane.ts'
 import type { TableParts } from '../../src/transaction/context.ts'
 import { TransactionState } from '../../src/transaction/state.ts'
@@ -38,46 +38,82 @@ export interface World {
   flow(options: FlowOptions): Flow
   /** Handles of another process on the same tables; `wrap` puts faults before the store. */
   again(wrap?: (store: ObjectStore) => ObjectStore): World
+  /** Tables of its own with the contents that these have now. */
+  copy(): Promise<World>
   drop(): void
 }
+
+/** Where a world's tables lie. */
+interface Ground {
+  readonly plane: DataPlane
+  storeOf(path: string): ObjectStore
+  /** Tables of its own with the same contents. */
+  copy(): Promise<Ground>
+  drop(): void
+}
+
+const tableNames = ['t', 't__cdc_state', 't__cdc_quarantine']
 
 let worlds = 0
 
 export function memoryWorld(): World {
-  const name = `memory://cdc-${process.pid}-${++worlds}`
-  const plane = memoryPlane()
-  return worldOn(
+  return worldOn(memoryGround(memoryPlane()))
+}
+
+function memoryGround(plane: DataPlane): Ground {
+  const name = `cdc-${process.pid}-${++worlds}`
+  const storeOf = (path: string) => memoryStore(`${name}/${path}`)
+  return {
     plane,
-    (path) => memoryStore(`${name}/${path}`),
-    () => {
-      forgetFiles(`${name}/t`)
-      forgetFiles(`${name}/t__cdc_state`)
-      forgetFiles(`${name}/t__cdc_quarantine`)
+    storeOf,
+    copy: async () => {
+      const other = memoryGround(plane)
+      for (const path of tableNames) {
+        const [from, to] = [storeOf(path), other.storeOf(path)]
+        for (const entry of await from.list('')) {
+          const bytes = await from.get(entry.path)
+          if (bytes !== undefined) await to.put(entry.path, bytes)
+        }
+        copyFiles(from.root, to.root)
+      }
+      return other
     },
-  )
+    drop: () => {
+      for (const path of tableNames) {
+        forgetFiles(storeOf(path).root)
+        dropMemoryStore(`${name}/${path}`)
+      }
+    },
+  }
 }
 
 const sharedDuckdb = duckdbPlane()
 
 export function duckdbWorld(): World {
-  const folder = mkdtempSync(join(tmpdir(), 'braidlake-cdc-'))
-  return worldOn(
-    sharedDuckdb,
-    (path) => localStore(join(folder, path)),
-    () => rmSync(folder, { recursive: true }),
-  )
+  return worldOn(localGround())
 }
 
-function worldOn(
-  plane: DataPlane,
-  storeOf: (path: string) => ObjectStore,
-  drop: () => void,
-  wrap: (store: ObjectStore) => ObjectStore = (store) => store,
-): World {
+function localGround(): Ground & { readonly folder: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'braidlake-cdc-'))
+  return {
+    folder,
+    plane: sharedDuckdb,
+    storeOf: (path) => localStore(join(folder, path)),
+    copy: async () => {
+      const other = localGround()
+      cpSync(folder, other.folder, { recursive: true })
+      return other
+    },
+    drop: () => rmSync(folder, { recursive: true }),
+  }
+}
+
+function worldOn(ground: Ground, wrap: (store: ObjectStore) => ObjectStore = (store) => store): World {
+  const { plane } = ground
   const environment = { ...systemEnvironment(), sleep: async () => {} }
   const parts = (path: string): TableParts =>
     tableParts({
-      store: wrap(storeOf(path)),
+      store: wrap(ground.storeOf(path)),
       parquet: hyparquetReader(),
       checkpoints: hyparquetCheckpointWriter(),
       environment,
@@ -109,8 +145,9 @@ function worldOn(
           parsed: new Map(),
         },
       }),
-    again: (other) => worldOn(plane, storeOf, drop, other),
-    drop,
+    again: (other) => worldOn(ground, other),
+    copy: async () => worldOn(await ground.copy()),
+    drop: () => ground.drop(),
   }
 }
 

@@ -50,6 +50,14 @@ export function forgetFiles(directory: string): void {
   counters.delete(prefix)
 }
 
+/** Gives another folder the files of this one, and the numbers that names in it have come to. */
+export function copyFiles(from: string, to: string): void {
+  const [source, target] = [locationOf(from, ''), locationOf(to, '')]
+  for (const location of filesIn(from)) files.set(target + location.slice(source.length), dataFile(location))
+  const count = counters.get(source)
+  if (count !== undefined) counters.set(target, count)
+}
+
 /** Locations under a folder, sorted. */
 export function filesIn(directory: string): readonly string[] {
   const prefix = locationOf(directory, '')
