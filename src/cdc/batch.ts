@@ -3,8 +3,8 @@
  * offset, and which attempts at the state live.
  *
  * A lost race is settled by key: what winners concern is computed again on a fresh read, everything else stands. It starts again from the
- * beginning where the flow itself moved on (a twin), where an attempt it counted on has died, or where a truncate, the schema or the protocol
- * changed. Retrying loses and repeats nothing, because nothing counts before the target's commit, and events applied twice change nothing.
+ * beginning where the flow itself moved on (a twin), where an attempt it counted on has died, or where a truncate or the protocol changed; where
+ * the target has other columns since, whoever prepared the batch does so again. Retrying loses and repeats nothing, because nothing counts before the target's commit, and events applied twice change nothing.
  */
 import { throwIfCancelled } from '../base/cancel.ts'
 import { failure } from '../base/errors.ts'
@@ -57,6 +57,8 @@ export interface Batch {
   readonly bad?: AsideRows | undefined
   /** The events follow from the target's rows at this version: where rows changed since, the batch is superseded. Undefined: they do not. */
   readonly comparedAt?: number | undefined
+  /** Of the target when the batch was prepared. */
+  readonly terms: string
   /** The pin's offset that the batch follows, and the one after it. */
   readonly after: string | undefined
   readonly offset: string | undefined
@@ -75,6 +77,13 @@ export type BatchOutcome =
     }
   /** The flow's offset is not the one the batch follows, or rows it was compared with changed: another process applied events. */
   | { readonly kind: 'superseded'; readonly offset: string | undefined }
+  /** The target has other columns, or other terms for the flow, than the batch was prepared for. */
+  | { readonly kind: 'reshaped' }
+
+/** What the rows of a batch are made for: the target's columns, and what its pin says of the flow. */
+export function termsOf(target: Snapshot, flow: string): string {
+  return JSON.stringify([target.metadata.schemaString, pinsOf(target).get(flow)?.definition])
+}
 
 export class BatchRun {
   readonly #tables: BatchTables
@@ -101,6 +110,7 @@ export class BatchRun {
       const base = await this.#tables.target.log.refresh()
       const own = this.#ownPin(base)
       if (own.offset !== this.#batch.after) return { kind: 'superseded', offset: own.offset }
+      if (termsOf(base, definition.flow) !== this.#batch.terms) return { kind: 'reshaped' }
       await requireUntouched(this.#tables.target.log, base.version)
       if (await this.#isOutdated(base)) return { kind: 'superseded', offset: own.offset }
       aside.restart()

@@ -50,6 +50,8 @@ export interface FlowDefinition {
     readonly sequence: readonly Expr[]
     readonly isDelete: Expr | undefined
     readonly isTruncate: Expr | undefined
+    /** A selected column's value. */
+    readonly value: (column: RelationColumn) => Expr
     /** TRUE where the event writes the column. */
     readonly writes: (column: PayloadColumn) => Expr | undefined
   }
@@ -120,6 +122,7 @@ export function defineFlow(
       sequence: sequence.map(fromSource),
       isDelete: predicate(options.applyAsDeleteWhen, 'applyAsDeleteWhen', columns, setting),
       isTruncate: predicate(options.applyAsTruncateWhen, 'applyAsTruncateWhen', columns, setting),
+      value: fromSource,
       writes: (column) => writes(column, listed, columns, setting),
     },
   }

@@ -1,7 +1,6 @@
 /** The events of a batch as working rows, and its keys. Rows that no event can be made of are left out here and seen to in prepare.ts. */
 import type { Expr } from '../expr/tree.ts'
 import { col } from '../expr/walk.ts'
-import type { DataType } from '../protocol/types.ts'
 import type { Relation } from '../relation/tree.ts'
 import type { FlowDefinition } from './definition.ts'
 import { comparable, restored } from './sequence-order.ts'
@@ -18,10 +17,10 @@ export function eventRows(columns: WorkingColumns, source: Relation): Relation {
   const deletes = isDelete === undefined ? no : surely(isDelete)
   const written = new Map(definition.payload.map((column) => [column, definition.source.writes(column)]))
   const fields = columns.project({
-    key: (_, place) => fromSource(definition.keys[place]),
+    key: (_, place) => keyValue(definition, place),
     payload: (column) => {
       const writes = written.get(column)
-      const value = fromSource(column)
+      const value = definition.source.value(column)
       const kept = writes === undefined ? not(deletes) : all(not(deletes), writes)
       return when(kept, value, nothing(column.type))
     },
@@ -40,8 +39,9 @@ export function eventRows(columns: WorkingColumns, source: Relation): Relation {
   return { kind: 'project', input, columns: [...fields, ...known] }
 }
 
-function fromSource(column: { readonly name: string; readonly type: DataType } | undefined): Expr {
-  return column === undefined ? nothing({ kind: 'void' }) : col(`s.${column.name}`, column.type)
+function keyValue({ keys, source }: FlowDefinition, place: number): Expr {
+  const key = keys[place]
+  return key === undefined ? nothing({ kind: 'void' }) : source.value(key)
 }
 
 export function sequenceOf({ sequenceType }: FlowDefinition, parts: readonly Expr[]): Expr {
@@ -55,7 +55,7 @@ export function sequenceOf({ sequenceType }: FlowDefinition, parts: readonly Exp
 export function isGoodEvent({ keys, source, system }: FlowDefinition): Expr {
   return all(
     ...(system === undefined ? [] : [isThere(system.value)]),
-    ...keys.map((key) => isThere(fromSource(key))),
+    ...keys.map((key) => isThere(source.value(key))),
     ...(source.sequence.length === 1 ? source.sequence.map(isThere) : []),
     ...(source.isTruncate === undefined ? [] : [not(surely(source.isTruncate))]),
   )

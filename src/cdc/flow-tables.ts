@@ -14,7 +14,8 @@ import type { TableParts } from '../transaction/context.ts'
 import { engineInfo } from '../transaction/engine-info.ts'
 import type { FlowDefinition } from './definition.ts'
 import { requireUntouched } from './foreign-changes.ts'
-import { metadataType, schemaOf, stateColumn, stateColumnsOf, tableColumn, targetColumnsOf } from './layout.ts'
+import { growTables } from './growing-tables.ts'
+import { schemaOf, stateColumn, stateColumnsOf, tableColumn, targetColumnsOf } from './layout.ts'
 import { type Pin, type PinnedDefinition, pinsOf, printPin } from './pins.ts'
 import { cdcOperation } from './target-write.ts'
 import type { BatchTables } from './batch.ts'
@@ -35,6 +36,7 @@ export async function openFlowTables(
   const own = pinsOf(snapshot).get(definition.flow)
   if (own === undefined) await registerFlow(tables, statePath, definition)
   await checkPaired(tables, await tables.target.log.refresh(), definition)
+  await growTables(tables, definition)
 }
 
 function pinnedDefinition(definition: FlowDefinition): PinnedDefinition {
@@ -178,7 +180,7 @@ async function registerFlow(tables: BatchTables, statePath: string, definition: 
     const [known] = pins.values()
     if (pins.has(definition.flow) || known === undefined) return
     // Flows of one target share its rows, and so what makes them.
-    checkDrift(known.definition, pinnedDefinition(definition), definition.flow)
+    checkDrift(known.definition, pinnedDefinition(definition), definition.flow, snapshot)
     // From now on this commit says that all before it is the flows'.
     await requireUntouched(log, snapshot.version)
     const txnId = environment.uuid()
@@ -215,8 +217,7 @@ const maxRegistrations = 1_000
 async function checkPaired(tables: BatchTables, target: Snapshot, definition: FlowDefinition): Promise<void> {
   const own = pinsOf(target).get(definition.flow)
   if (own === undefined) return
-  checkDrift(own.definition, pinnedDefinition(definition), definition.flow)
-  checkColumns(target, definition)
+  checkDrift(own.definition, pinnedDefinition(definition), definition.flow, target)
   if (!(await tables.state.log.exists())) {
     throw failure('AUTOCDC_INVALID_STATE', `the state of the target is missing: ${tables.state.log.store.root}`, {
       details: { reason: 'AUXILIARY_TABLE_MISSING', path: tables.state.log.store.root },
@@ -242,20 +243,32 @@ const driftReasons = {
   systemColumns: 'INTERVAL_COLUMNS_DRIFT',
 } as const
 
-function checkDrift(stored: PinnedDefinition, now: PinnedDefinition, flow: string): void {
+function checkDrift(stored: PinnedDefinition, now: PinnedDefinition, flow: string, target: Snapshot): void {
   for (const part of Object.keys(driftReasons) as (keyof typeof driftReasons)[]) {
-    if (canonical(stored[part]) === canonical(now[part])) continue
+    const isSame = part === 'tracked' ? sameNames(stored.tracked, now.tracked) : canonical(stored[part]) === canonical(now[part])
+    if (isSame) continue
     throw failure(
       'AUTOCDC_INVALID_STATE',
       `flow ${flow} was made with another ${part}: ${canonical(stored[part])}, now ${canonical(now[part])}`,
       {
         details: { reason: driftReasons[part], flow, stored: stored[part], now: now[part] },
-        ...(part === 'tracked'
-          ? { advice: 'Run `cdc retrack`, which folds the history anew with other tracked columns.' }
-          : {}),
+        ...(part === 'tracked' ? { advice: trackingAdvice(stored.tracked, now.tracked, target) } : {}),
       },
     )
   }
+}
+
+/** A column that the target does not have yet cannot be tracked: it is added first, without a change of the history. */
+function trackingAdvice(stored: readonly string[], now: readonly string[], target: Snapshot): string {
+  const fresh = now.filter((name) => tableColumn(target, name) === undefined)
+  if (fresh.length === 0) return 'Run `cdc retrack`, which folds the history anew with other tracked columns.'
+  const list = stored.map((name) => `'${name}'`).join(', ')
+  return `New columns (${fresh.join(', ')}) would be tracked. Name those that are: trackHistory: { on: [${list}] }. The new ones are then added untracked, and \`cdc retrack\` tracks them later.`
+}
+
+function sameNames(a: readonly string[], b: readonly string[]): boolean {
+  const sorted = (names: readonly string[]) => names.map((name) => name.toLowerCase()).sort()
+  return canonical(sorted(a)) === canonical(sorted(b))
 }
 
 /** Order and case mean nothing. */
@@ -267,34 +280,3 @@ function canonical(value: unknown): string {
   return JSON.stringify(value ?? null).toLowerCase()
 }
 
-/** The columns the flow writes must be in the target, with their types. */
-function checkColumns(target: Snapshot, definition: FlowDefinition): void {
-  const missing = targetColumnsOf(definition).filter(({ name, type }) => {
-    const column = tableColumn(target, name)
-    return column === undefined || (type.kind !== 'struct' && typeName(column.type) !== typeName(type))
-  })
-  if (missing.length === 0) {
-    checkMetadata(target, definition)
-    return
-  }
-  throw failure(
-    'AUTOCDC_INVALID_STATE',
-    `the target has no fitting column for ${missing.map(({ name, type }) => `\`${name}\` ${typeName(type)}`).join(', ')}`,
-    { details: { reason: 'TARGET_SCHEMA_DRIFT', missing: missing.map(({ name }) => name) } },
-  )
-}
-
-/** Whether its flows leave columns as they were, and which, is part of what the target's rows mean. */
-function checkMetadata(target: Snapshot, definition: FlowDefinition): void {
-  const stored = tableColumn(target, definition.names.metadata)?.type
-  const now = metadataType(definition)
-  if (stored === undefined || typeName(stored).toLowerCase() === typeName(now).toLowerCase()) return
-  throw failure(
-    'AUTOCDC_INVALID_STATE',
-    `the target was made for flows that leave other columns as they were than flow ${definition.flow} does`,
-    {
-      details: { reason: 'PARTIAL_UPDATES_DRIFT', stored: typeName(stored), now: typeName(now) },
-      advice: 'Give all flows of a target the same ignoreNullUpdates or columnsToUpdate, or start a new target.',
-    },
-  )
-}

@@ -9,8 +9,9 @@ import type { DataType } from '../protocol/types.ts'
 import type { StagedRows } from '../relation/data-plane.ts'
 import type { Relation, ScanFile } from '../relation/tree.ts'
 import { targetColumns } from '../transaction/write-request.ts'
-import { nameIn, stateColumn } from './layout.ts'
+import { nameIn, stateColumn, stateColumnsOf, tableColumn } from './layout.ts'
 import type { AttemptRange, Pin } from './pins.ts'
+import { reshaped } from './reshaped.ts'
 import { comparable, isBefore, restored } from './sequence-order.ts'
 import {
   all,
@@ -29,6 +30,7 @@ import {
   not,
   nothing,
   stringOf,
+  surely,
   when,
   yes,
 } from './terms.ts'
@@ -126,21 +128,22 @@ export function stateEvents(
 /** Live rows of the state as working rows, whatever their keys. */
 export function stateFields(columns: WorkingColumns, state: Snapshot) {
   const { definition } = columns
-  const column = (name: string, type: DataType) => col(`t.${nameIn(state, name)}`, type)
-  const written = definition.isPartial
-    ? col(
-        `t.${stateColumn.written}`,
-        state.columns.find(({ name }) => name === stateColumn.written)?.type ?? { kind: 'void' },
-      )
-    : undefined
+  // The state may have more fields in its structs: it gets them first.
+  const column = (name: string, type: DataType) => {
+    const own = tableColumn(state, name)
+    return own === undefined ? nothing(type) : reshaped(col(`t.${own.name}`, own.type), type)
+  }
+  const isDelete = bool(`t.${stateColumn.isDelete}`)
+  const flags = stateColumnsOf(definition).find(({ name }) => name === stateColumn.written)
+  const written = flags === undefined ? undefined : column(flags.name, flags.type)
   return columns.project({
     key: (_, place) => column(definition.keys[place]?.name ?? '', definition.keys[place]?.type ?? { kind: 'void' }),
     payload: ({ name, type }) => column(name, type),
-    writes: ({ name }) => (written === undefined ? yes : first(fieldOf(written, name), yes)),
+    writes: ({ name }) => (written === undefined ? yes : first(fieldOf(written, name), surely(isDelete))),
     shown: ({ type }) => nothing(type),
     rest: {
       sequence: column(stateColumn.sequence, definition.sequenceType),
-      isDelete: bool(`t.${stateColumn.isDelete}`),
+      isDelete,
       origin: intOf(origin.state),
       weak: no,
       ...notInTarget(definition),

@@ -9,7 +9,7 @@ import { col } from '../expr/walk.ts'
 import type { Datum } from '../protocol/datum.ts'
 import { toJs } from '../protocol/js-values.ts'
 import type { DataPlane, RunOptions } from '../relation/data-plane.ts'
-import type { Relation, RelationColumn } from '../relation/tree.ts'
+import type { Relation } from '../relation/tree.ts'
 import type { BatchBounds } from './compute.ts'
 import type { FlowDefinition } from './definition.ts'
 import { eventRows, sequenceOf } from './event-rows.ts'
@@ -51,13 +51,11 @@ export async function prepareBatch(
   }
 }
 
-const given = ({ name, type }: RelationColumn): Expr => col(`s.${name}`, type)
-
 /** Rows that no event can be made of. */
 export function isBad(definition: FlowDefinition): Expr {
   const { isTruncate, sequence } = definition.source
   const noSequence = hasNoSequence(sequence)
-  const noKey = any(...definition.keys.map((key) => isNull(given(key))))
+  const noKey = any(...definition.keys.map((key) => isNull(definition.source.value(key))))
   if (definition.system !== undefined) return any(noSequence, noKey, isNull(definition.system.value))
   return isTruncate === undefined ? any(noSequence, noKey) : any(noSequence, all(not(surely(isTruncate)), noKey))
 }
@@ -96,7 +94,7 @@ async function badRows(
         count('total', isBad(definition)),
         count('sequence', hasNoSequence(definition.source.sequence)),
         count('system', definition.system === undefined ? no : isNull(definition.system.value)),
-        ...definition.keys.map((key) => count(`key ${key.name}`, all(isEvent, isNull(given(key))))),
+        ...definition.keys.map((key) => count(`key ${key.name}`, all(isEvent, isNull(definition.source.value(key))))),
       ],
     },
     options,

@@ -10,11 +10,13 @@ import { col, lit } from '../expr/walk.ts'
 import { sameType } from '../expr/type-rules.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import type { Datum } from '../protocol/datum.ts'
-import type { DataType } from '../protocol/types.ts'
+import { grownSchema } from '../protocol/schema-growth.ts'
+import type { DataType, StructType } from '../protocol/types.ts'
 import type { Relation, RelationColumn, ScanFile } from '../relation/tree.ts'
 import { targetColumns } from '../transaction/write-request.ts'
 import type { FlowDefinition } from './definition.ts'
 import { tableColumn } from './layout.ts'
+import { reshaped } from './reshaped.ts'
 import { all, booleanType, equal, isNull, isThere, less, longOf, longType, no, nothing, same, yes } from './terms.ts'
 
 /** Columns of the events besides those of the snapshot. */
@@ -61,7 +63,7 @@ export function snapshotEvents(comparison: SnapshotComparison): Relation {
     join: 'anti',
     left: coveredRows(comparison, target),
     right: rows,
-    on: all(...definition.keys.map((key) => equal(stored(target.snapshot, key), given(key)))),
+    on: all(...definition.keys.map((key) => equal(stored(target.snapshot, key), definition.source.value(key)))),
   }
   const deletes: Relation = {
     kind: 'project',
@@ -93,8 +95,6 @@ const scan = (snapshot: Snapshot, files: readonly ScanFile[]): Relation => ({
   deletions: 'drop',
 })
 
-const given = ({ name, type }: RelationColumn): Expr => col(`s.${name}`, type)
-
 function stored(snapshot: Snapshot, { name, type }: RelationColumn): Expr {
   const column = tableColumn(snapshot, name)
   return column === undefined ? nothing(type) : col(`t.${column.name}`, column.type)
@@ -105,25 +105,33 @@ function changedRows({ definition, rows, target }: SnapshotComparison): Relation
   if (target === undefined) return rows
   const { snapshot, files } = target
   const current: Relation = { kind: 'filter', input: scan(snapshot, files), where: isCurrent(definition, snapshot) }
-  const { keys, payload } = definition
+  const { keys, payload, source } = definition
   const on = all(
-    ...keys.map((key) => equal(given(key), stored(snapshot, key))),
-    ...payload.map((column) => unchanged(given(column), stored(snapshot, column), column.type)),
+    ...keys.map((key) => equal(source.value(key), stored(snapshot, key))),
+    ...payload.map((column) => unchanged(source.value(column), stored(snapshot, column), column.type)),
   )
   return { kind: 'join', join: 'anti', left: rows, right: current, on }
 }
 
-/** Types that differ are refused when the events are applied; until then they count as changed. */
-const unchanged = (now: Expr, before: Expr, type: DataType): Expr =>
-  sameType(before.type, type) ? same(now, before) : no
+/**
+ * Fields that a struct of the snapshot lacks are not spoken of, those that it has besides are NULL before. Types that differ are refused when
+ * the events are applied; until then they count as changed.
+ */
+function unchanged(now: Expr, before: Expr, type: DataType): Expr {
+  if (before.type.kind === 'struct' && type.kind === 'struct' && fits(before.type, type))
+    return same(now, reshaped(before, type))
+  return sameType(before.type, type) ? same(now, before) : no
+}
+
+const fits = (stored: StructType, { fields }: StructType): boolean => grownSchema(stored, fields).misfits.length === 0
 
 /** Keys that the snapshot has more than once, with `rows`, their count. */
 export function repeatedKeys(definition: FlowDefinition, rows: Relation): Relation {
   const counted: Relation = {
     kind: 'aggregate',
     // NULL keys are refused as bad rows.
-    input: { kind: 'filter', input: rows, where: all(...definition.keys.map((key) => isThere(given(key)))) },
-    groupBy: definition.keys.map((key) => ({ name: key.name, value: given(key) })),
+    input: { kind: 'filter', input: rows, where: all(...definition.keys.map((key) => isThere(definition.source.value(key)))) },
+    groupBy: definition.keys.map((key) => ({ name: key.name, value: definition.source.value(key) })),
     aggregates: [{ name: repeatedCount, function: 'count', value: undefined, type: longType }],
   }
   return { kind: 'filter', input: counted, where: less(longOf(1), col(repeatedCount, longType)) }

@@ -13,6 +13,7 @@ import type { Relation } from '../relation/tree.ts'
 import { type TableParts, defaultSettings } from '../transaction/context.ts'
 import { Transaction } from '../transaction/transaction.ts'
 import { domainOf } from './pins.ts'
+import { isReshaped, shapedFor } from './side-writes.ts'
 
 /** Numbers tried for one attempt; each that is taken is another process's progress. */
 const maxNumbers = 1_000
@@ -38,15 +39,16 @@ export async function appendAttempt(
     const settings = { ...defaultSettings, application, signal: options.signal }
     const tx = new Transaction(parts, settings, snapshot)
     try {
-      await tx.execute(appendStatement({ source: sourceOf(rows(attempt)) }))
+      await tx.execute(appendStatement({ source: sourceOf(shapedFor(snapshot, rows(attempt))) }))
     } catch (error) {
       await tx.rollback()
       throw error
     }
     const result = await tx.commit().catch((cause: unknown) => {
+      if (isReshaped(cause)) return undefined
       throw unsaid(parts, cause)
     })
-    if (!result.alreadyApplied) return attempt
+    if (result !== undefined && !result.alreadyApplied) return attempt
   }
   throw failure('DELTA_MAX_COMMIT_RETRIES_EXCEEDED', `found no free attempt number in ${maxNumbers} tries`, {
     details: { flow },
@@ -61,6 +63,6 @@ function unsaid({ log }: TableParts, cause: unknown): unknown {
   })
 }
 
-function sourceOf(relation: Relation): SourceRows {
+export function sourceOf(relation: Relation): SourceRows {
   return { columns: relationColumns(relation), rowCount: 0, relation, values: undefined, release: async () => {} }
 }

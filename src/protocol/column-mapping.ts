@@ -5,7 +5,7 @@
 import { failure } from '../base/errors.ts'
 import type { Protocol } from './actions.ts'
 import { isSupported } from './features.ts'
-import { mapFields } from './schema-walk.ts'
+import { deepFields, mapFields } from './schema-walk.ts'
 import type { DataType, StructField, StructType } from './types.ts'
 
 export type MappingMode = 'none' | 'name' | 'id'
@@ -27,6 +27,7 @@ export interface TableColumn {
 
 const physicalNameKey = 'delta.columnMapping.physicalName'
 const idKey = 'delta.columnMapping.id'
+const maxIdKey = 'delta.columnMapping.maxColumnId'
 
 /** The mode in force: the property counts only where the protocol has the feature. @throws DELTA_LOG_CORRUPT on an unknown mode. */
 export function mappingMode(protocol: Protocol, configuration: Readonly<Record<string, string>>): MappingMode {
@@ -103,6 +104,33 @@ function physicalName(field: StructField): string {
 function idOf(field: StructField): number | undefined {
   const id = field.metadata[idKey]
   return typeof id === 'number' ? id : undefined
+}
+
+/**
+ * The schema with a physical name and an id for each field that has none, and the configuration that counts the ids. Without a mapping both
+ * are as they were.
+ * @param newName a physical name that no field has had
+ */
+export function withMappedFields(
+  schema: StructType,
+  configuration: Readonly<Record<string, string>>,
+  mode: MappingMode,
+  newName: () => string,
+): { readonly schema: StructType; readonly configuration: Readonly<Record<string, string>> } {
+  if (mode === 'none') return { schema, configuration }
+  const ids = [...deepFields(schema)].map(({ field }) => idOf(field) ?? 0)
+  let last = Math.max(Number(configuration[maxIdKey] ?? 0), ...ids)
+  const fields = schema.fields.map((field) => ({
+    ...field,
+    type: mapFields(field.type, (inner) => mapped(inner)),
+  }))
+  function mapped(field: StructField): StructField {
+    if (typeof field.metadata[physicalNameKey] === 'string') return field
+    last += 1
+    return { ...field, metadata: { ...field.metadata, [idKey]: last, [physicalNameKey]: newName() } }
+  }
+  const all: StructType = { kind: 'struct', fields: fields.map(mapped) }
+  return { schema: all, configuration: { ...configuration, [maxIdKey]: String(last) } }
 }
 
 /** The name of a field in files. Fields inside a TableColumn's type need no mode: without one, metadata decides. */

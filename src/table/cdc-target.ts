@@ -5,6 +5,7 @@
 import { failure } from '../base/errors.ts'
 import type { BatchTables } from '../cdc/batch-tables.ts'
 import { type FlowDefinition, defineFlow } from '../cdc/definition.ts'
+import { fittedDefinition } from '../cdc/fitted-definition.ts'
 import { type AdoptReport, adoptTarget } from '../cdc/maintenance/adopt.ts'
 import { type EraseReport, eraseKey } from '../cdc/maintenance/erase.ts'
 import { type MaintenanceContext, settingFor } from '../cdc/maintenance/maintenance-context.ts'
@@ -153,8 +154,9 @@ export class CdcTarget {
       const columns = source.columns.map(({ name, type }) => ({ name: name.slice(2), type }))
       const setting = { ...settingFor(context.tables.target, context.options), nowMicros: this.#nowMicros() }
       const definition = defineFlow(flow, columns, setting)
-      const stored = storedDefinition(await context.tables.target.log.refresh())
-      return await eventsFrom(context, new WorkingColumns(definition), stored, source)
+      const target = await context.tables.target.log.refresh()
+      const fitted = fittedDefinition(definition, target, await context.tables.state.log.refresh())
+      return await eventsFrom(context, new WorkingColumns(fitted), storedDefinition(target), source)
     } finally {
       await source.release()
     }

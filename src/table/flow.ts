@@ -3,8 +3,9 @@
  * may run flows on one target, and the same flow may be started twice: a batch that another process applied first is not applied again.
  */
 import { failure } from '../base/errors.ts'
-import { type BatchOutcome, type BatchTables, BatchRun } from '../cdc/batch.ts'
+import { type BatchOutcome, type BatchTables, BatchRun, termsOf } from '../cdc/batch.ts'
 import { type FlowDefinition, defineFlow } from '../cdc/definition.ts'
+import { fittedDefinition } from '../cdc/fitted-definition.ts'
 import { openFlowTables } from '../cdc/flow-tables.ts'
 import { badSourceRows } from '../cdc/maintenance/quarantine.ts'
 import type { FlowOptions } from '../cdc/options.ts'
@@ -16,6 +17,7 @@ import { WorkingColumns } from '../cdc/working-rows.ts'
 import type { StatementSetting } from '../commands/binding.ts'
 import { type SourceRows, stagedSource } from '../commands/source.ts'
 import { declaredColumns, eventSchema, parseSchemaText } from './flow-schema.ts'
+import type { Snapshot } from '../log/snapshot.ts'
 import type { OutsideSource } from '../relation/data-plane.ts'
 import type { EventRows, EventSource, SourceLag } from '../relation/event-source.ts'
 import type { RunOptions } from './options.ts'
@@ -73,10 +75,27 @@ export type ComputedRows = Extract<OutsideSource, { kind: 'relation' }>
 
 /** Times a run begins to read again because another process moved the flow's offset. */
 const maxRestarts = 10_000
+/** Times a batch is prepared again because the target got other columns. */
+const maxReshapes = 1_000
+
+/** A flow's definition before it is fitted to its target, and what it is fitted to. */
+interface Opened {
+  readonly definition: FlowDefinition
+  readonly target: Snapshot
+  readonly state: Snapshot
+}
+
+/** Where a batch stands. */
+interface Place {
+  readonly after: string | undefined
+  readonly offset: string | undefined
+  /** The rows follow from the target's at this version; where those changed since, the batch is superseded. */
+  readonly comparedAt?: number | undefined
+}
 
 export class Flow {
   readonly #setting: FlowSetting
-  #columns: WorkingColumns | undefined
+  #opened: Opened | undefined
   readonly #warnings = new FlowWarnings()
 
   constructor(setting: FlowSetting) {
@@ -141,13 +160,7 @@ export class Flow {
    */
   async apply(
     rows: EventRows | ComputedRows,
-    at: {
-      readonly after: string | undefined
-      readonly offset: string | undefined
-      /** The rows follow from the target's at this version; where those changed since, the batch is superseded. */
-      readonly comparedAt?: number | undefined
-      readonly signal?: AbortSignal | undefined
-    },
+    at: Place & { readonly signal?: AbortSignal | undefined },
   ): Promise<
     { readonly kind: 'committed'; readonly report: BatchReport } | Extract<BatchOutcome, { kind: 'superseded' }>
   > {
@@ -155,17 +168,7 @@ export class Flow {
     const options: RunOptions = { signal: at.signal }
     const source = await this.#stage(rows, options)
     try {
-      const columns = await this.#define(source)
-      const plane = await this.#setting.tables.target.plane()
-      const prepared = await prepareBatch(plane, columns, source, options)
-      const { events, bounds, truncates } = prepared
-      const bad =
-        prepared.badRows === 0
-          ? undefined
-          : { relation: badSourceRows(columns.definition, source.relation), count: prepared.badRows }
-      const { after, offset, comparedAt } = at
-      const batch = { events, bounds, truncates, bad, after, offset, comparedAt }
-      const done = await new BatchRun(this.#setting.tables, columns, plane, batch, options).run()
+      const { done, columns, prepared } = await this.#attempt(source, at, options)
       if (done.kind === 'superseded') return done
       const movedRows = await this.#tidy(columns, options)
       const { version, counts, puts, starts, keysAgain, setAside } = done
@@ -188,6 +191,29 @@ export class Flow {
     } finally {
       await source.release()
     }
+  }
+
+  /** Prepares the batch for the columns that the target has, and again where it has others by then. */
+  async #attempt(source: SourceRows, at: Place, options: RunOptions) {
+    const plane = await this.#setting.tables.target.plane()
+    for (let reshapes = 0; reshapes < maxReshapes; reshapes++) {
+      const { columns, terms } = await this.#define(source, reshapes > 0)
+      const prepared = await prepareBatch(plane, columns, source, options)
+      const { events, bounds, truncates, badRows } = prepared
+      const bad =
+        badRows === 0
+          ? undefined
+          : { relation: badSourceRows(columns.definition, source.relation), count: badRows }
+      const { after, offset, comparedAt } = at
+      const batch = { events, bounds, truncates, bad, terms, after, offset, comparedAt }
+      const done = await new BatchRun(this.#setting.tables, columns, plane, batch, options).run()
+      if (done.kind !== 'reshaped') return { done, columns, prepared }
+    }
+    throw failure(
+      'DELTA_MAX_COMMIT_RETRIES_EXCEEDED',
+      `the target of flow ${this.name} got other columns ${maxReshapes} times during one batch`,
+      { details: { flow: this.name, reshapes: maxReshapes } },
+    )
   }
 
   #warn(
@@ -229,16 +255,26 @@ export class Flow {
     return stageWithSchema(taken, schema, target.plane, options)
   }
 
-  /** The definition follows from the source's columns, which are the same in every batch. */
-  async #define(source: SourceRows): Promise<WorkingColumns> {
+  /**
+   * The definition follows from the columns of source and target. Tables are opened, and get columns that they lack, with the first batch, and
+   * with one whose columns are others than before. @param again the target is not as it was
+   */
+  async #define(source: SourceRows, again: boolean): Promise<{ columns: WorkingColumns; terms: string }> {
     const columns = source.columns.map(({ name, type }) => ({ name: name.slice(2), type }))
     const definition = defineFlow(this.#setting.options, columns, this.#setting.setting)
-    const known = this.#columns
-    if (known !== undefined && sameColumns(known.definition, definition)) return new WorkingColumns(definition)
+    const known = this.#opened
+    const isKnown = !again && known !== undefined && sameColumns(known.definition, definition)
+    const { target, state } = isKnown ? known : await this.#open(definition)
+    this.#opened = { definition, target, state }
+    const fitted = fittedDefinition(definition, target, state)
+    return { columns: new WorkingColumns(fitted), terms: termsOf(target, this.name) }
+  }
+
+  async #open(definition: FlowDefinition): Promise<Omit<Opened, 'definition'>> {
     const { tables, statePath, properties } = this.#setting
     await openFlowTables(tables, statePath, definition, properties)
-    this.#columns = new WorkingColumns(definition)
-    return this.#columns
+    const target = await tables.target.log.refresh()
+    return { target, state: await tables.state.log.refresh() }
   }
 }
 

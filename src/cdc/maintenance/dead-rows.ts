@@ -5,12 +5,11 @@
  */
 import { deleteStatement } from '../../commands/delete.ts'
 import { col } from '../../expr/walk.ts'
-import { defaultSettings } from '../../transaction/context.ts'
 import { TransactionState } from '../../transaction/state.ts'
-import { Transaction } from '../../transaction/transaction.ts'
 import { targetColumns } from '../../transaction/write-request.ts'
 import { stateColumn } from '../layout.ts'
 import { type AttemptRange, pinsOf } from '../pins.ts'
+import { writeBeside } from '../side-writes.ts'
 import { longType } from '../terms.ts'
 import { type MaintenanceContext, rowsIn, settingFor } from './maintenance-context.ts'
 
@@ -66,14 +65,7 @@ async function deleteAttempts(
 /** Deletes rows of the state table. @param where over the state table's columns. @returns rows deleted */
 export async function deleteWhere(context: MaintenanceContext, where: string): Promise<number> {
   const { state } = context.tables
-  const settings = { ...defaultSettings, signal: context.options.signal }
-  const tx = new Transaction(state, settings, await state.log.refresh())
-  try {
-    await tx.execute(deleteStatement({ where }, settingFor(state, context.options)))
-  } catch (error) {
-    await tx.rollback()
-    throw error
-  }
-  const { metrics } = await tx.commit()
+  const statement = () => deleteStatement({ where }, settingFor(state, context.options))
+  const { metrics } = await writeBeside(state, statement, context.options)
   return metrics.rowsDeleted
 }

@@ -7,14 +7,17 @@ import { failure } from '../../base/errors.ts'
 import { appendStatement } from '../../commands/append.ts'
 import type { Expr } from '../../expr/tree.ts'
 import { col } from '../../expr/walk.ts'
+import type { Snapshot } from '../../log/snapshot.ts'
 import type { Datum } from '../../protocol/datum.ts'
 import { relationColumns } from '../../relation/columns.ts'
 import type { RunOptions } from '../../relation/data-plane.ts'
 import type { Relation, RelationColumn } from '../../relation/tree.ts'
-import { type TableParts, defaultSettings } from '../../transaction/context.ts'
-import { Transaction } from '../../transaction/transaction.ts'
+import type { TableParts } from '../../transaction/context.ts'
 import type { FlowDefinition } from '../definition.ts'
 import { createTable } from '../flow-tables.ts'
+import { growTable } from '../growing-tables.ts'
+import { shapedFor, writeBeside } from '../side-writes.ts'
+import { sourceOf } from '../state-log.ts'
 import { sequenceOf } from '../event-rows.ts'
 import { hasNoSequence, isBad } from '../prepare.ts'
 import { booleanType, longOf, no, nothing, stringOf, surely, when, yes } from '../terms.ts'
@@ -70,7 +73,7 @@ export function badSourceRows(definition: FlowDefinition, source: Relation): Rel
   const columns = asideFields(definition, reason, {
     sequence: sequenceOf(definition, sequence),
     isDelete: isDelete === undefined ? no : surely(isDelete),
-    value: ({ name, type }) => col(`s.${name}`, type),
+    value: definition.source.value,
   })
   return { kind: 'project', input: { kind: 'filter', input: source, where: isBad(definition) }, columns }
 }
@@ -173,21 +176,8 @@ export class SetAside {
       const properties = { 'delta.enableDeletionVectors': 'true' }
       await createTable(parts, parts.environment.uuid(), quarantineColumns(this.#definition), [], properties, [])
     }
-    const settings = { ...defaultSettings, signal: this.#options.signal }
-    const tx = new Transaction(parts, settings, await parts.log.refresh())
-    const source = {
-      columns: relationColumns(relation),
-      rowCount: 0,
-      relation,
-      values: undefined,
-      release: async () => {},
-    }
-    try {
-      await tx.execute(appendStatement({ source }))
-    } catch (error) {
-      await tx.rollback()
-      throw error
-    }
-    await tx.commit()
+    await growTable(parts, quarantineColumns(this.#definition), this.#definition)
+    const append = (snapshot: Snapshot) => appendStatement({ source: sourceOf(shapedFor(snapshot, relation)) })
+    await writeBeside(parts, append, this.#options)
   }
 }

@@ -10,6 +10,7 @@ import { col } from '../../expr/walk.ts'
 import type { FlowDefinition, PayloadColumn, SystemAxis } from '../definition.ts'
 import { metadataField, stateColumn, tableColumn } from '../layout.ts'
 import { type Pin, type PinnedDefinition, pinsOf } from '../pins.ts'
+import { nothing } from '../terms.ts'
 import { keptFlow } from './kept-flow.ts'
 
 /**
@@ -64,7 +65,7 @@ export function storedDefinition(
     partitionBy: [],
     onSequenceConflict: 'deterministic',
     onBadRow: 'fail',
-    source: { sequence: [], isDelete: undefined, isTruncate: undefined, writes: () => undefined },
+    source: { sequence: [], isDelete: undefined, isTruncate: undefined, value: absent, writes: () => undefined },
   }
 }
 
@@ -86,6 +87,9 @@ export function somePin(snapshot: Snapshot): Pin {
     advice: 'Name the folder of a table that a flow has made.',
   })
 }
+
+/** No source is read. */
+const absent = ({ type }: RelationColumn) => nothing(type)
 
 function fieldType(type: DataType | undefined, name: string): DataType | undefined {
   return type?.kind === 'struct' ? type.fields.find((field) => field.name === name)?.type : undefined
