@@ -1,4 +1,7 @@
-/** INSERT of rows from outside: a blind append. It reads nothing of the target, so no winner can concern it but by its terms. */
+/**
+ * INSERT of rows. From outside it is a blind append: it reads nothing of the target, so no winner can concern it but by its terms. Rows
+ * taken from the target by a query are an answer of the whole table, and are taken anew where it changes.
+ */
 import { failure } from '../base/errors.ts'
 import type { Json } from '../base/json.ts'
 import { coerceTo } from '../expr/coerce.ts'
@@ -6,27 +9,61 @@ import { nearest } from '../expr/scope.ts'
 import type { Expr } from '../expr/tree.ts'
 import { col, lit } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
-import type { Relation } from '../relation/tree.ts'
+import type { Relation, ScanFile } from '../relation/tree.ts'
 import type { Statement, StatementPlan } from '../transaction/plan.ts'
 import { sourcePrefix } from './binding.ts'
-import type { SourceRows } from './source.ts'
+import { HeldSource, type SourceRows, type StagedSource, type StatementSource } from './source.ts'
+import { locatedScan } from './target-relations.ts'
 
 export interface AppendInput {
-  readonly source: SourceRows
+  readonly source: StatementSource
   readonly parameters?: Readonly<Record<string, Json>> | undefined
 }
 
-export function appendStatement(input: AppendInput): Statement {
+/** Of rows from outside, a blind append. */
+export function appendStatement({ source }: { readonly source: SourceRows }): Statement {
+  return appendFrom({ source: { kind: 'outside', rows: source } })
+}
+
+export function appendFrom(input: AppendInput): Statement {
+  const source = new HeldSource(input.source)
   return {
     operation: 'WRITE',
     parameters: input.parameters ?? { mode: 'Append' },
-    plan: async ({ snapshot }) => planAppend(snapshot, input.source),
-    release: () => input.source.release(),
+    plan: async (view) => planAppend(view.snapshot, await source.at(view)),
+    release: () => source.release(),
   }
 }
 
-function planAppend(snapshot: Snapshot, source: SourceRows): StatementPlan {
-  return outputPlan(source.relation, byName(snapshot, source), undefined)
+/**
+ * Rows instead of others, as a delete and an append. What is taken from the target is taken when the delete is planned: the rows before it.
+ * @param remove the delete, which runs first
+ */
+export function overwriteStatements(remove: Statement, input: AppendInput): readonly [Statement, Statement] {
+  const source = new HeldSource(input.source)
+  return [
+    {
+      ...remove,
+      plan: async (view) => {
+        await source.at(view)
+        return remove.plan(view)
+      },
+    },
+    {
+      operation: 'WRITE',
+      parameters: remove.parameters,
+      plan: async ({ snapshot }) => planAppend(snapshot, source.current()),
+      release: () => source.release(),
+    },
+  ]
+}
+
+function planAppend(snapshot: Snapshot, { rows, readsTarget }: StagedSource): StatementPlan {
+  const asked = {
+    find: (files: readonly ScanFile[]) => locatedScan(snapshot, files, new Set<string>()),
+    answersHold: async () => false,
+  }
+  return outputPlan(rows.relation, byName(snapshot, rows), readsTarget ? asked : undefined)
 }
 
 /**

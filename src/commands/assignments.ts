@@ -71,9 +71,12 @@ export function imageOf(
   })
 }
 
+/** A column by its name as it is, or as expressions write it: `t.name`, `` `na``me` ``. The name as it is comes first. */
 export function columnNamed(snapshot: Snapshot, name: string): TableColumn {
-  const wanted = name.replace(/^(t|target)\./i, '').replace(/^`(.*)`$/, '$1')
-  const column = snapshot.columns.find((candidate) => candidate.name.toLowerCase() === wanted.toLowerCase())
+  const bare = name.replace(/^(t|target)\./i, '')
+  const wanted = /^`.*`$/s.test(bare) ? bare.slice(1, -1).replaceAll('``', '`') : bare
+  const find = (one: string) => snapshot.columns.find((column) => column.name.toLowerCase() === one.toLowerCase())
+  const column = find(name) ?? find(wanted)
   if (column !== undefined) return column
   const suggestions = nearest(wanted, snapshot.columns).map((candidate) => candidate.name)
   const hint = suggestions.length > 0 ? ` Did you mean ${suggestions.map((s) => `\`${s}\``).join(' or ')}?` : ''

@@ -1,21 +1,23 @@
 /**
  * INSERT INTO t SELECT ... FROM t in our dialect. One scan, filter and projection is row-local: a row that passes stays, and what is
  * selected of it comes because of it. With aggregates it asks the whole table: its rows come as a whole and have no single cause.
+ * Subqueries in it are answered first.
  */
 import { must } from '../base/assert.ts'
 import { failure } from '../base/errors.ts'
 import { none } from '../conflict/act-log.ts'
 import { analyzeSelect } from '../expr/analyze-select.ts'
+import { selectExpressions } from '../expr/syntax-walk.ts'
 import { coerceTo } from '../expr/coerce.ts'
 import type { Expr } from '../expr/tree.ts'
 import { col, lit } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import { type PlanningView, type Statement, type StatementPlan, emission } from '../transaction/plan.ts'
 import { outputPlan } from './append.ts'
-import { type StatementSetting, parseSelectOnce, targetScope } from './binding.ts'
+import { type StatementSetting, analyzeOptions, parseSelectOnce } from './binding.ts'
 import { mayHold } from '../transaction/file-facts.ts'
 import { collectRows } from './collect-rows.ts'
-import { selectRelation } from './questions.ts'
+import { answeredSelect, askSubqueries, selectScope } from './questions.ts'
 import { foundColumnsOf, intLiteral, locatedScan, usedBy, withTargetRows } from './target-relations.ts'
 import type { Datum } from '../protocol/datum.ts'
 import { datumKey } from '../protocol/datum-order.ts'
@@ -49,7 +51,8 @@ export function overwriteSelectStatements(
     ...remove,
     plan: async (view) => {
       await release()
-      const relation = selectRelation(parseSelectOnce(sql, setting), view.snapshot, await view.wholeTable(), setting)
+      const select = parseSelectOnce(sql, setting)
+      const relation = await answeredSelect(select, view.snapshot, await view.wholeTable(), setting)
       held = await (await setting.plane()).stage({ kind: 'relation', relation }, { signal: setting.signal })
       return remove.plan(view)
     },
@@ -69,12 +72,12 @@ export function overwriteSelectStatements(
 }
 
 async function planInsertSelect(sql: string, setting: StatementSetting, view: PlanningView): Promise<StatementPlan> {
-  const select = analyzeSelect(parseSelectOnce(sql, setting), targetScope(view.snapshot, setting), {
-    params: setting.params,
-    frozen: { nowMicros: setting.nowMicros, timeZone: 'UTC' },
-  })
+  const syntax = parseSelectOnce(sql, setting)
+  const scope = selectScope(syntax, view.snapshot, setting)
+  const asked = await askSubqueries(selectExpressions(syntax), setting, view, scope)
+  const select = analyzeSelect(syntax, scope, analyzeOptions(setting, asked.answers))
   return select.kind === 'rows' && !select.distinct
-    ? planRows(view.snapshot, select.where, select.items)
+    ? planRows(view.snapshot, select.where, select.items, asked.answersHold)
     : planAggregate(sql, setting, view)
 }
 
@@ -82,6 +85,7 @@ function planRows(
   snapshot: Snapshot,
   where: Expr,
   items: readonly { readonly name: string; readonly value: Expr }[],
+  answersHold: StatementPlan['answersHold'],
 ): StatementPlan {
   const values = fitColumns(snapshot, items)
   return {
@@ -109,7 +113,7 @@ function planRows(
     }),
     emittedKeys: undefined,
     output: undefined,
-    answersHold: undefined,
+    answersHold,
     keyColumns: usedBy([where]),
     describeMatch: async () => ({}),
   }
@@ -118,7 +122,7 @@ function planRows(
 async function planAggregate(sql: string, setting: StatementSetting, view: PlanningView): Promise<StatementPlan> {
   const { snapshot } = view
   const ask = async (files: Awaited<ReturnType<PlanningView['wholeTable']>>) =>
-    collectRows(setting, selectRelation(parseSelectOnce(sql, setting), snapshot, files, setting))
+    collectRows(setting, await answeredSelect(parseSelectOnce(sql, setting), snapshot, files, setting))
   const answer = await ask(await view.wholeTable())
   const before = bag(answer.columns, answer.rows)
   const rows = {

@@ -5,7 +5,6 @@
  *
  * Target columns are read only where a clause or the ON condition uses them: an update of all columns reads the keys alone.
  */
-import { must } from '../base/assert.ts'
 import type { Json } from '../base/json.ts'
 import { none } from '../conflict/act-log.ts'
 import type { Expr } from '../expr/tree.ts'
@@ -30,43 +29,24 @@ import { besideByNumber, columnsOfRows } from './constant-rows.ts'
 import { describeMatch } from './merge-cardinality.ts'
 import { emittedKeys, keyPreFilter } from './merge-keys.ts'
 import { askQuestions } from './questions.ts'
-import { type SourceRows, rowNumber } from './source.ts'
+import { HeldSource, type SourceRows, type StagedSource, type StatementSource, rowNumber } from './source.ts'
 import { foundColumnsOf, imageEqual, intLiteral, locatedScan, usedBy, withTargetRows } from './target-relations.ts'
 
 export interface MergeInput {
   readonly on: string
   readonly clauses: readonly MergeClause[]
-  /** Staged once, or anew at each planning where it reads the target. */
-  readonly source: MergeSource
-}
-
-export type MergeSource =
-  | { readonly kind: 'outside'; readonly rows: SourceRows }
-  | { readonly kind: 'may-read-target'; readonly stage: (view: PlanningView) => Promise<StagedSource> }
-
-/** `readsTarget` false: staging has shown that it does not, so it need not be staged again. */
-export interface StagedSource {
-  readonly rows: SourceRows
-  readonly readsTarget: boolean
+  readonly source: StatementSource
 }
 
 const integer = { kind: 'integer' } as const
 
 export function mergeStatement(input: MergeInput, setting: StatementSetting): Statement {
-  const { source } = input
-  let held: StagedSource | undefined = source.kind === 'outside' ? { rows: source.rows, readsTarget: false } : undefined
+  const source = new HeldSource(input.source)
   return {
     operation: 'MERGE',
     parameters: mergeParameters(input),
-    plan: async (view) => {
-      if (source.kind === 'may-read-target' && held?.readsTarget !== false) {
-        await held?.rows.release()
-        held = undefined
-        held = await source.stage(view)
-      }
-      return planMerge(input, must(held, 'a MERGE has a source'), setting, view)
-    },
-    release: async () => held?.rows.release(),
+    plan: async (view) => planMerge(input, await source.at(view), setting, view),
+    release: () => source.release(),
   }
 }
 

@@ -7,9 +7,9 @@ import { failure } from '../base/errors.ts'
 import type { SubqueryAnswer } from '../expr/analyze-context.ts'
 import { tableName } from '../expr/analyze.ts'
 import { type SelectedValue, analyzeSelect } from '../expr/analyze-select.ts'
-import { subqueriesOf } from '../expr/syntax-walk.ts'
+import { selectExpressions, subqueriesOf } from '../expr/syntax-walk.ts'
 import { type Scope, tableScope } from '../expr/scope.ts'
-import type { SqlSelect, SqlSubquery } from '../expr/syntax.ts'
+import type { SqlExpr, SqlSelect, SqlSubquery } from '../expr/syntax.ts'
 import { col } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import { datumKey } from '../protocol/datum-order.ts'
@@ -40,17 +40,52 @@ export async function askQuestions(
   view: PlanningView,
   outer: Scope = targetScope(view.snapshot, setting),
 ): Promise<Asked> {
-  const subqueries = texts.flatMap((text) => subqueriesOf(parseOnce(text, setting)))
+  return askSubqueries(
+    texts.map((text) => parseOnce(text, setting)),
+    setting,
+    view,
+    outer,
+  )
+}
+
+/** As `askQuestions`, of what is parsed. */
+export async function askSubqueries(
+  expressions: readonly SqlExpr[],
+  setting: StatementSetting,
+  view: PlanningView,
+  outer: Scope = targetScope(view.snapshot, setting),
+): Promise<Asked> {
+  const subqueries = expressions.flatMap(subqueriesOf)
   if (subqueries.length === 0) return { answers: undefined, answersHold: undefined }
-  const ask = async (files: readonly ScanFile[]): Promise<QuestionAnswers> => {
-    const answers = new Map<SqlSubquery, SubqueryAnswer>()
-    for (const subquery of subqueries)
-      answers.set(subquery, await answer(subquery, view.snapshot, files, setting, outer))
-    return answers
-  }
+  const ask = (files: readonly ScanFile[]) => answersOf(subqueries, view.snapshot, files, setting, outer)
   const answers = await ask(await view.wholeTable())
   const before = fingerprint(answers)
   return { answers, answersHold: async (files) => fingerprint(await ask(files)) === before }
+}
+
+async function answersOf(
+  subqueries: readonly SqlSubquery[],
+  snapshot: Snapshot,
+  files: readonly ScanFile[],
+  setting: StatementSetting,
+  outer: Scope,
+): Promise<QuestionAnswers> {
+  const answers = new Map<SqlSubquery, SubqueryAnswer>()
+  for (const subquery of subqueries) answers.set(subquery, await answer(subquery, snapshot, files, setting, outer))
+  return answers
+}
+
+/** A SELECT over the target as a relation, the subqueries in it answered from the same files. */
+export async function answeredSelect(
+  select: SqlSelect,
+  snapshot: Snapshot,
+  files: readonly ScanFile[],
+  setting: StatementSetting,
+): Promise<Relation> {
+  const scope = selectScope(select, snapshot, setting)
+  const subqueries = selectExpressions(select).flatMap(subqueriesOf)
+  const answers = await answersOf(subqueries, snapshot, files, setting, scope)
+  return selectRelation(select, snapshot, files, setting, { answers })
 }
 
 async function answer(
@@ -60,7 +95,7 @@ async function answer(
   setting: StatementSetting,
   outer: Scope,
 ): Promise<SubqueryAnswer> {
-  const relation = selectRelation(subquery.query, snapshot, files, setting, outer)
+  const relation = selectRelation(subquery.query, snapshot, files, setting, { outer })
   const limit = subquery.kind === 'exists' ? 1 : subquery.kind === 'scalar' ? 2 : listLimit + 1
   const { columns, rows } = await collectRows(setting, { kind: 'limit', input: relation, rows: limit })
   if (subquery.kind === 'exists') return { kind: 'exists', value: rows.length > 0 }
@@ -81,17 +116,8 @@ async function answer(
   return { kind: 'list', values: rows.map(([value]) => value ?? null), type: column.type }
 }
 
-/**
- * A SELECT over the target as a relation; its output columns are the items.
- * @param outer names of the statement around it, to say that a subquery is correlated
- */
-export function selectRelation(
-  select: SqlSelect,
-  snapshot: Snapshot,
-  files: readonly ScanFile[],
-  setting: StatementSetting,
-  outer?: Scope,
-): Relation {
+/** Names of the target in a SELECT over it. @throws EXPRESSION_UNSUPPORTED where it is over another table */
+export function selectScope(select: SqlSelect, snapshot: Snapshot, setting: StatementSetting): Scope {
   const table = tableName(select)
   if (!['t', 'target', setting.tableName.toLowerCase()].includes(table.toLowerCase())) {
     throw failure(
@@ -103,8 +129,22 @@ export function selectRelation(
     )
   }
   const { alias } = select.from
-  const scope = alias === undefined ? targetScope(snapshot, setting) : tableScope(snapshot.columns, [alias], 't.')
-  const bound = analyzeSelect(select, scope, { ...analyzeOptions(setting), outer })
+  return alias === undefined ? targetScope(snapshot, setting) : tableScope(snapshot.columns, [alias], 't.')
+}
+
+/**
+ * A SELECT over the target as a relation; its output columns are the items.
+ * @param context `outer`: names of the statement around it, to say that a subquery is correlated
+ */
+function selectRelation(
+  select: SqlSelect,
+  snapshot: Snapshot,
+  files: readonly ScanFile[],
+  setting: StatementSetting,
+  { outer, answers }: { readonly outer?: Scope; readonly answers?: QuestionAnswers },
+): Relation {
+  const scope = selectScope(select, snapshot, setting)
+  const bound = analyzeSelect(select, scope, { ...analyzeOptions(setting, answers), outer })
   const values = bound.kind === 'rows' ? bound.items : [...bound.groupBy, ...bound.aggregates]
   const used = usedBy([bound.where, ...values.flatMap(({ value }) => (value === undefined ? [] : [value]))])
   const input: Relation = { kind: 'filter', input: liveScan(snapshot, files, used), where: bound.where }

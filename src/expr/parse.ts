@@ -16,6 +16,7 @@ export const parseAssignments = (text: string): readonly SqlAssignment[] =>
   run(text, 'AssignmentsText') as readonly SqlAssignment[]
 
 function run(text: string, startRule: StartRule): unknown {
+  requireText(text)
   try {
     return parse(text, { startRule })
   } catch (cause) {
@@ -28,6 +29,15 @@ function run(text: string, startRule: StartRule): unknown {
     }
     throw cause
   }
+}
+
+/** Callers without types may pass a number or nothing where SQL is wanted. */
+function requireText(text: unknown): void {
+  if (typeof text === 'string') return
+  const given = text === null ? 'null' : typeof text
+  throw failure('EXPRESSION_SYNTAX', `An expression is SQL in a string, not ${given}: write '5', or a :parameter.`, {
+    details: { given },
+  })
 }
 
 interface Complaint {

@@ -3,7 +3,7 @@
  * handle holds the parsed log, no lock and no thread; many handles in one process share one data plane.
  */
 import { failure } from '../base/errors.ts'
-import { appendStatement } from '../commands/append.ts'
+import { appendFrom, overwriteStatements } from '../commands/append.ts'
 import type { SetList } from '../commands/assignments.ts'
 import { type StatementSetting, usingParameters } from '../commands/binding.ts'
 import { deleteStatement } from '../commands/delete.ts'
@@ -17,6 +17,7 @@ import type { Snapshot } from '../log/snapshot.ts'
 import type { HistoryEntry } from '../log/table-log.ts'
 import { requireWritable, withFeatures } from '../protocol/features.ts'
 import type { LossyForms } from '../protocol/js-values.ts'
+import type { ObjectStore } from '../ports/object-store.ts'
 import type { Relation } from '../relation/tree.ts'
 import type { TableParts } from '../transaction/context.ts'
 import { mayHold } from '../transaction/file-facts.ts'
@@ -38,7 +39,7 @@ import {
   rowsRelation,
   tableRelation,
 } from './read.ts'
-import { type MergeInputSource, isSelect, mergeSourceOf, outsideRows } from './sources.ts'
+import { type MergeInputSource, isSelect, statementSource } from './sources.ts'
 import { TableTransaction } from './table-transaction.ts'
 import { type FileDetail, type TableDetail, detailOf, filesOf } from './detail.ts'
 
@@ -113,9 +114,10 @@ export class DeltaTable {
    * the next version, under one txnId, so no row is repeated.
    */
   async append(source: MergeInputSource, options: StatementOptions = {}): Promise<CommitResult> {
-    return this.#runOne(options, async (setting, snapshot) =>
-      this.#appendOf(source, setting, snapshot, options, 'Append'),
-    )
+    return this.#runOne(options, async (setting, snapshot) => {
+      if (isSelect(source)) return insertSelectStatement(source.select, setting)
+      return appendFrom({ source: await this.#sourceOf(source, setting, snapshot, options) })
+    })
   }
 
   /** Replaces all rows, or those for which `where` holds, in one commit. Retries as delete and append do: the rows given are staged once. */
@@ -126,7 +128,7 @@ export class DeltaTable {
       const remove = deleteStatement({ where: options.where, operation: 'WRITE', parameters }, setting)
       const [first, second] = isSelect(source)
         ? overwriteSelectStatements(remove, source.select, setting)
-        : [remove, await this.#appendOf(source, setting, tx.snapshot, options, 'Overwrite', parameters)]
+        : overwriteStatements(remove, { source: await this.#sourceOf(source, setting, tx.snapshot, options) })
       tx.hold(second)
       await tx.execute(first)
       await tx.execute(usingParameters(second, setting, options.params))
@@ -193,6 +195,11 @@ export class DeltaTable {
     return queryResult(columns, batches, options)
   }
 
+  /** Whether this is the table in that storage. */
+  isAt(store: ObjectStore): boolean {
+    return this.#parts.log.store.root === store.root
+  }
+
   /** This table as a part of another statement's query: its latest version when that runs, files pruned by the conjuncts given. */
   relationForQuery(): (conjuncts: readonly string[]) => Promise<Relation> {
     return async (conjuncts) => relationOf(new TransactionState(this.#parts, await this.#latest()))(conjuncts)
@@ -247,22 +254,13 @@ export class DeltaTable {
     options: StatementOptions,
   ): Promise<CommitResult> {
     return this.#runOne(options, async (setting, snapshot) => {
-      const rows = await mergeSourceOf(source, snapshot, this.#parts, setting, this.#names())
+      const rows = await this.#sourceOf(source, setting, snapshot, { signal: setting.signal })
       return mergeStatement({ on, clauses, source: rows }, setting)
     })
   }
 
-  async #appendOf(
-    source: MergeInputSource,
-    setting: StatementSetting,
-    snapshot: Snapshot,
-    options: RunOptions,
-    mode: string,
-    parameters?: Readonly<Record<string, string>>,
-  ): Promise<Statement> {
-    if (isSelect(source)) return insertSelectStatement(source.select, setting)
-    const rows = await outsideRows(source, snapshot, this.#parts, setting, options)
-    return appendStatement({ source: rows, parameters: parameters ?? { mode } })
+  #sourceOf(source: MergeInputSource, setting: StatementSetting, snapshot: Snapshot, options: RunOptions) {
+    return statementSource(source, snapshot, this.#parts, setting, options)
   }
 
   #runOne(
@@ -305,13 +303,10 @@ export class DeltaTable {
 
   #snapshotAt({ version, asOf }: VersionOptions): Promise<Snapshot> {
     this.#checkOpen()
+    checkVersion(version, asOf)
     if (version !== undefined) return this.#parts.log.snapshot({ version })
     if (asOf !== undefined) return this.#parts.log.snapshot({ timestampMs: asOf.getTime() })
     return this.#parts.log.refresh()
-  }
-
-  #names(): readonly string[] {
-    return [this.#name, 't', 'target']
   }
 
   #setting(options: {
@@ -333,6 +328,18 @@ export class DeltaTable {
   #checkOpen(): void {
     if (this.#closed) throw failure('CLOSED', 'the table handle is closed')
   }
+}
+
+/** @throws INVALID_OPTION for what names no version or instant, and for both at once */
+function checkVersion(version: number | undefined, asOf: Date | undefined): void {
+  const refused = (option: string, message: string) =>
+    failure('INVALID_OPTION', message, { details: { option, value: String(version ?? asOf) } })
+  if (version !== undefined && asOf !== undefined)
+    throw refused('asOf', 'version and asOf both say which state to read: give one of them')
+  if (version !== undefined && !Number.isSafeInteger(version))
+    throw refused('version', `version must be a whole number, not ${String(version)}`)
+  if (asOf !== undefined && !(asOf instanceof Date && !Number.isNaN(asOf.getTime())))
+    throw refused('asOf', `asOf must be a valid Date, not ${String(asOf)}`)
 }
 
 /** Rows of a target follow from the events of its flows; others would be lost or wrong with the next batch. */

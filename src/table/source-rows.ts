@@ -125,16 +125,16 @@ async function* rowsOf(source: Iterable<Row> | AsyncIterable<Row> | ArrowRows): 
 }
 
 function plainRow(value: unknown, rowNumber: number): Row {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw failure(
-      'DELTA_TYPE_MISMATCH',
-      `row ${rowNumber} of the source is not an object with a property for each column`,
-      {
-        details: { rowNumber },
-      },
-    )
-  }
-  return 'toJSON' in value && typeof value.toJSON === 'function' ? (value.toJSON() as Row) : (value as Row)
+  const isObject = (one: unknown): one is object => typeof one === 'object' && one !== null && !Array.isArray(one)
+  const row = isObject(value) && 'toJSON' in value && typeof value.toJSON === 'function' ? value.toJSON() : value
+  if (isObject(row)) return row as Row
+  throw failure(
+    'DELTA_TYPE_MISMATCH',
+    `row ${rowNumber} of the source is not an object with a property for each column`,
+    {
+      details: { rowNumber },
+    },
+  )
 }
 
 async function stageObjects(
@@ -222,7 +222,7 @@ export function sourceSchema(rows: readonly Row[], target: StructType): StructTy
 function typeOfValues(rows: readonly Row[], name: string): DataType {
   let type: DataType = { kind: 'void' }
   for (const row of rows) {
-    const value = row[name]
+    const value = valueOf(row, name)
     if (value === null || value === undefined) continue
     type = widened(type, inferLiteral(value).type, name)
   }
@@ -246,11 +246,12 @@ function widened(a: DataType, b: DataType, name: string): DataType {
 /** Rows to columns of Datum. */
 class RowConverter {
   readonly #fields: readonly StructField[]
-  readonly #known: ReadonlySet<string>
+  /** Lower case to the spelling of the schema. */
+  readonly #known: ReadonlyMap<string, string>
 
   constructor(schema: StructType) {
     this.#fields = schema.fields
-    this.#known = new Set(schema.fields.map(({ name }) => name.toLowerCase()))
+    this.#known = new Map(schema.fields.map(({ name }) => [name.toLowerCase(), name]))
   }
 
   batch(rows: readonly Row[]): Batch {
@@ -266,16 +267,39 @@ class RowConverter {
   }
 
   #checkNames(row: Row): void {
+    let areOwn = true
     for (const name of Object.keys(row)) {
-      if (this.#known.has(name.toLowerCase())) continue
+      const known = this.#known.get(name.toLowerCase())
+      if (known === undefined) {
+        throw failure(
+          'DELTA_SCHEMA_MISMATCH',
+          `a row of the source has column \`${name}\`, which the first ${peekedRows} rows had not`,
+          {
+            details: { column: name },
+          },
+        )
+      }
+      areOwn &&= known === name
+    }
+    if (!areOwn) checkSpellings(row)
+  }
+}
+
+/** Which of two values is meant cannot be told where names differ in case only. */
+function checkSpellings(row: Row): void {
+  const seen = new Map<string, string>()
+  for (const name of Object.keys(row)) {
+    const other = seen.get(name.toLowerCase())
+    if (other !== undefined) {
       throw failure(
         'DELTA_SCHEMA_MISMATCH',
-        `a row of the source has column \`${name}\`, which the first ${peekedRows} rows had not`,
+        `a row of the source has columns \`${other}\` and \`${name}\`, which differ in case only`,
         {
-          details: { column: name },
+          details: { columns: [other, name] },
         },
       )
     }
+    seen.set(name.toLowerCase(), name)
   }
 }
 

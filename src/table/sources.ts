@@ -3,10 +3,16 @@
  * at each planning, because it asks the whole table.
  */
 import { type StatementSetting, parseSelectOnce } from '../commands/binding.ts'
-import type { MergeSource } from '../commands/merge.ts'
-import { type SourceRows, constantRowsLimit, constantSource, stagedSource } from '../commands/source.ts'
+import { failure } from '../base/errors.ts'
+import {
+  type SourceRows,
+  type StatementSource,
+  constantRowsLimit,
+  constantSource,
+  stagedSource,
+} from '../commands/source.ts'
 import { collectRows } from '../commands/collect-rows.ts'
-import { selectRelation } from '../commands/questions.ts'
+import { answeredSelect } from '../commands/questions.ts'
 import type { SqlSelect } from '../expr/syntax.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import type { Relation } from '../relation/tree.ts'
@@ -39,28 +45,37 @@ export async function outsideRows(
   setting: StatementSetting,
   options: RunOptions,
 ): Promise<SourceRows> {
+  requireSource(source)
   if (isTable(source)) return stageTable(source, parts, options)
   if (isQuery(source)) return stageQuery(source, new Map(), parts, options)
   return stageRows(source, snapshot.schema, setting.plane, options)
 }
 
-/** @param targetNames names under which a query may read the target */
-export async function mergeSourceOf(
+/**
+ * The rows of any source. One that reads the target, under whatever name, is staged from what the statement sees of it.
+ * @param targetNames names under which a query may read the target
+ */
+export async function statementSource(
   source: MergeInputSource,
   snapshot: Snapshot,
   parts: TableParts,
   setting: StatementSetting,
-  targetNames: readonly string[],
-): Promise<MergeSource> {
-  const options: RunOptions = { signal: setting.signal }
+  options: RunOptions,
+): Promise<StatementSource> {
+  requireSource(source)
   if (isSelect(source)) {
     const select = parseSelectOnce(source.select, setting)
     const stage = async (view: PlanningView) => ({ rows: await stageSelect(select, view, setting), readsTarget: true })
     return { kind: 'may-read-target', stage }
   }
-  if (isQuery(source) && mayNameTarget(source.query, targetNames)) {
+  if (isTable(source) && source.isAt(parts.log.store)) {
+    const stage = async (view: PlanningView) => ({ rows: await stageTarget(view, parts, options), readsTarget: true })
+    return { kind: 'may-read-target', stage }
+  }
+  const names = isQuery(source) ? namesOfTarget(source, parts, setting) : []
+  if (isQuery(source) && names.length > 0) {
     const stage = async (view: PlanningView) => {
-      const target = new TargetTables(view, targetNames)
+      const target = new TargetTables(view, names)
       const rows = await stageQuery(source, target.tables, parts, options)
       return { rows, readsTarget: target.areRead }
     }
@@ -69,12 +84,54 @@ export async function mergeSourceOf(
   return { kind: 'outside', rows: await outsideRows(source, snapshot, parts, setting, options) }
 }
 
+/** Names of the query under which it may read the target: the target's own where no other table has them, and those given to it. */
+function namesOfTarget(source: QuerySource, parts: TableParts, setting: StatementSetting): string[] {
+  const given = Object.entries(source.tables ?? {})
+  const taken = new Set(given.map(([name]) => name.toLowerCase()))
+  const own = ['t', 'target', setting.tableName].filter((name) => !taken.has(name.toLowerCase()))
+  return [
+    ...(mayNameTarget(source.query, own) ? own : []),
+    ...given.filter(([, table]) => table.isAt(parts.log.store)).map(([name]) => name),
+  ]
+}
+
+/** Typed callers cannot get here; others find out with the first call instead of by what their value lacks. */
+function requireSource(source: unknown): void {
+  if (typeof source === 'object' && source !== null && hasForm(source)) return
+  throw failure('INVALID_OPTION', `the source of rows is ${described(source)}`, {
+    details: { option: 'source' },
+    advice:
+      'Give an array or (async) iterable of objects, an Arrow table, { parquet }, { csv } or { json } with paths, { query }, { select }, or a DeltaTable.',
+  })
+}
+
+function hasForm(source: object): boolean {
+  const value = (key: string | symbol): unknown => Reflect.get(source, key)
+  const isText = (key: string) => typeof value(key) === 'string'
+  const isFunction = (key: string | symbol) => typeof value(key) === 'function'
+  const arePaths = (key: string) => isText(key) || Array.isArray(value(key))
+  return (
+    isFunction(Symbol.iterator) ||
+    isFunction(Symbol.asyncIterator) ||
+    isFunction('relationForQuery') ||
+    ['query', 'select'].some(isText) ||
+    ['parquet', 'csv', 'json'].some(arePaths)
+  )
+}
+
+function described(source: unknown): string {
+  if (source === null || source === undefined) return String(source)
+  if (typeof source !== 'object') return `a ${typeof source}`
+  if ('then' in source) return 'a promise, which must be awaited first'
+  return 'an object in none of the forms a source has; a single row goes into an array'
+}
+
 function isTable(source: object): source is DeltaTable {
-  return 'merge' in source && typeof source.merge === 'function' && 'rows' in source
+  return 'merge' in source && typeof source.merge === 'function' && 'relationForQuery' in source
 }
 
 export function isSelect(source: MergeInputSource): source is SelectSource {
-  return 'select' in source && typeof source.select === 'string'
+  return typeof source === 'object' && source !== null && 'select' in source && typeof source.select === 'string'
 }
 
 function isQuery(source: object): source is QuerySource {
@@ -88,7 +145,7 @@ function mayNameTarget(sql: string, names: readonly string[]): boolean {
 }
 
 async function stageSelect(select: SqlSelect, view: PlanningView, setting: StatementSetting): Promise<SourceRows> {
-  const relation = selectRelation(select, view.snapshot, await view.wholeTable(), setting)
+  const relation = await answeredSelect(select, view.snapshot, await view.wholeTable(), setting)
   const { columns, rows } = await collectRows(setting, { kind: 'limit', input: relation, rows: constantRowsLimit + 1 })
   if (rows.length > constantRowsLimit)
     return stagedSource(await (await setting.plane()).stage({ kind: 'relation', relation }))
@@ -121,9 +178,16 @@ async function stageQuery(
   const plane = await parts.plane()
   if (plane.select === undefined) throw noSql(plane.name)
   const tables = new Map(own)
-  for (const [name, table] of Object.entries(source.tables ?? {})) tables.set(name, table.relationForQuery())
+  for (const [name, table] of Object.entries(source.tables ?? {}))
+    if (!own.has(name)) tables.set(name, table.relationForQuery())
   const staged = await plane.stage({ kind: 'select', sql: source.query, tables, params: source.params }, options)
   return stagedSource(staged)
+}
+
+/** The target's rows, as the statement sees them. */
+async function stageTarget(view: PlanningView, parts: TableParts, options: RunOptions): Promise<SourceRows> {
+  const relation = tableRelation(view.snapshot, await view.wholeTable())
+  return stagedSource(await (await parts.plane()).stage({ kind: 'relation', relation }, options))
 }
 
 async function stageTable(table: DeltaTable, parts: TableParts, options: RunOptions): Promise<SourceRows> {

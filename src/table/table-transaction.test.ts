@@ -199,3 +199,73 @@ test('a merge from a SELECT of the target, planned and committed -> what it stag
   await table.merge({ select: 'SELECT k, v FROM t' }, on).whenMatched().updateAll().execute()
   expect(held()).toBe(0)
 })
+
+const contents = async (table: DeltaTable): Promise<string[]> => {
+  const rows: string[] = []
+  for await (const row of table.rows()) rows.push(Object.values(row).join(':'))
+  return rows.sort()
+}
+
+async function* slowly(rows: readonly Record<string, unknown>[]): AsyncGenerator<Record<string, unknown>> {
+  for (const row of rows) {
+    await new Promise((done) => setTimeout(done, 5))
+    yield row
+  }
+}
+
+test('statements of a transaction that are not awaited one by one -> they run in the order of their calls, and the commit after them', async () => {
+  const { table } = await ground()
+  const tx = await table.begin()
+  const calls = [
+    tx.append(slowly([{ k: 3, v: 'c' }])),
+    tx.update({ v: "v || '1'" }),
+    tx.delete("v = 'b1'"),
+    tx
+      .merge([{ k: 1, v: 'm' }], on)
+      .whenMatched()
+      .update({ v: 't.v || s.v' })
+      .execute(),
+    tx.update({ v: "v || '2'" }, { where: 'k <> 3' }),
+  ]
+  const done = await tx.commit()
+  await Promise.all(calls)
+  expect(done.committed).toBe(true)
+  expect(await contents(table)).toEqual(['1:a1m2', '3:c1'])
+})
+
+test('a statement that fails while others wait -> those run on the rows without it', async () => {
+  const { table } = await ground()
+  const tx = await table.begin()
+  const [failed, appended] = await Promise.allSettled([tx.update({ k: 'NULL' }), tx.append([{ k: 3, v: 'c' }])])
+  expect([failed.status, appended.status]).toEqual(['rejected', 'fulfilled'])
+  await tx.commit()
+  expect(await contents(table)).toEqual(['1:a', '2:b', '3:c'])
+})
+
+test('a statement fed by the rows of its own transaction -> it ends, and sees those of before', async () => {
+  const { table } = await ground()
+  const tx = await table.begin()
+  await tx.append([{ k: 3, v: 'c' }])
+  await tx.append(
+    (async function* () {
+      for await (const { k, v } of tx.rows()) yield { k: Number(k) + 10, v }
+    })(),
+  )
+  await tx.commit()
+  expect(await contents(table)).toEqual(['11:a', '12:b', '13:c', '1:a', '2:b', '3:c'])
+})
+
+test.each<[string, Call]>([
+  ['append', (tx) => tx.append([{ k: 3, v: 'c' }])],
+  ['delete', (tx) => tx.delete()],
+  ['rows', (tx) => tx.rows().next()],
+  ['commit', (tx) => tx.commit()],
+])('%s after the commit or the rollback of a transaction -> CLOSED', async (_name, call) => {
+  const { table } = await ground()
+  for (const end of ['commit', 'rollback'] as const) {
+    const tx = await table.begin()
+    await tx.append([{ k: 9, v: 'z' }])
+    await tx[end]()
+    await expect(call(tx)).rejects.toMatchObject({ code: 'CLOSED' })
+  }
+})

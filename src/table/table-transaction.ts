@@ -2,7 +2,7 @@
  * Several statements, one commit, on a pinned version. Each statement sees the writes of those before. At the commit, winners are
  * reconciled as for a single statement, unless rows were shown to the caller: then any change of a row that was read is a conflict.
  */
-import { appendStatement } from '../commands/append.ts'
+import { appendFrom } from '../commands/append.ts'
 import type { SetList } from '../commands/assignments.ts'
 import { type StatementSetting, usingParameters } from '../commands/binding.ts'
 import { deleteStatement } from '../commands/delete.ts'
@@ -21,7 +21,7 @@ import { atEdge, rowsAtEdge } from './edge.ts'
 import { MergeBuilder } from './merge-builder.ts'
 import type { RunOptions } from './options.ts'
 import { rowObjects, rowsRelation } from './read.ts'
-import { type MergeInputSource, isSelect, mergeSourceOf, outsideRows } from './sources.ts'
+import { type MergeInputSource, isSelect, statementSource } from './sources.ts'
 
 /** Parameters of one statement's expressions. */
 export interface ParamsOption {
@@ -38,6 +38,8 @@ export class TableTransaction {
   readonly #shown: ShownReads
   readonly #parts: TableParts
   readonly #setting: StatementSetting
+  /** The last call that changes something: statements run in the order of their calls, each on what those before it left. */
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(tx: Transaction, shown: ShownReads, parts: TableParts, setting: StatementSetting) {
     this.#tx = tx
@@ -54,9 +56,7 @@ export class TableTransaction {
   async append(source: MergeInputSource, options: ParamsOption & RunOptions = {}): Promise<CommitMetrics> {
     return this.#run(options, async (setting) => {
       if (isSelect(source)) return insertSelectStatement(source.select, setting)
-      return appendStatement({
-        source: await outsideRows(source, this.#tx.snapshot, this.#parts, setting, options),
-      })
+      return appendFrom({ source: await statementSource(source, this.#tx.snapshot, this.#parts, setting, options) })
     })
   }
 
@@ -74,8 +74,8 @@ export class TableTransaction {
   merge(source: MergeInputSource, { on }: { readonly on: string }): MergeBuilder<CommitMetrics> {
     return new MergeBuilder((clauses, options) =>
       this.#run(options, async (setting) => {
-        const names = [setting.tableName, 't', 'target']
-        const rows = await mergeSourceOf(source, this.#tx.snapshot, this.#parts, setting, names)
+        const run: RunOptions = { signal: setting.signal }
+        const rows = await statementSource(source, this.#tx.snapshot, this.#parts, setting, run)
         return mergeStatement({ on, clauses, source: rows }, setting)
       }),
     )
@@ -86,7 +86,9 @@ export class TableTransaction {
     yield* rowsAtEdge(this.#rows(options))
   }
 
+  /** Not in turn with the statements: a statement may take its rows from here, and sees those of the statements that are done. */
   async *#rows(options: TransactionRowsOptions): AsyncGenerator<Record<string, unknown>> {
+    this.#tx.checkOpen()
     const { state, snapshot } = this.#tx
     const plane = await this.#parts.plane()
     const setting = this.#with(options)
@@ -100,12 +102,12 @@ export class TableTransaction {
 
   /** @throws a conflict that explains itself; then nothing was committed */
   commit(): Promise<CommitResult> {
-    return atEdge(() => this.#tx.commit())
+    return this.#inTurn(() => this.#tx.commit())
   }
 
   /** Leaves the table as it was. */
   rollback(): Promise<void> {
-    return atEdge(() => this.#tx.rollback())
+    return this.#inTurn(() => this.#tx.rollback())
   }
 
   /** Rolls back unless committed. */
@@ -114,10 +116,18 @@ export class TableTransaction {
   }
 
   #run(options: ParamsOption, make: (setting: StatementSetting) => Promise<Statement>): Promise<CommitMetrics> {
-    return atEdge(async () => {
+    return this.#inTurn(async () => {
+      this.#tx.checkOpen()
       const setting = this.#with(options)
       return this.#tx.execute(usingParameters(await make(setting), setting, options.params))
     })
+  }
+
+  /** After the calls before it, whether they went well or not. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(() => atEdge(work))
+    this.#last = turn.catch(() => undefined)
+    return turn
   }
 
   #with(options: ParamsOption): StatementSetting {

@@ -99,7 +99,7 @@ export class Transaction {
   async execute(statement: Statement): Promise<CommitMetrics> {
     this.hold(statement)
     try {
-      this.#checkOpen()
+      this.checkOpen()
       const executed = await runStatement(this.#state, statement, this.#options())
       return countMetrics([executed], { adds: [], removes: [], rowsCopied: 0 })
     } catch (error) {
@@ -110,7 +110,7 @@ export class Transaction {
 
   /** @throws a conflict error, DELTA_MAX_COMMIT_RETRIES_EXCEEDED, COMMIT_OUTCOME_UNKNOWN, or what a re-run of a statement throws */
   async commit(): Promise<CommitResult> {
-    this.#checkOpen()
+    this.checkOpen()
     this.#ended = true
     try {
       return await this.#commitLoop()
@@ -344,7 +344,8 @@ export class Transaction {
     return { signal: this.#settings.signal, onProgress: this.#settings.onProgress }
   }
 
-  #checkOpen(): void {
+  /** @throws CLOSED once it was committed or rolled back */
+  checkOpen(): void {
     if (this.#ended) throw failure('CLOSED', 'the transaction was committed or rolled back')
   }
 

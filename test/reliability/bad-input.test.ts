@@ -3,10 +3,11 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { DeltaTable } from '../../src/index.ts'
+import { argumentCases } from './bad-arguments.ts'
 import { cases } from './bad-statements.ts'
 import { checkForm, errorOf, good, newTable, on, picture, plane, root, rowsOf, twice } from './ground.ts'
 
-test.each(cases.map((one) => [one.name, one.code, one] as const))(
+test.each([...cases, ...argumentCases].map((one) => [one.name, one.code, one] as const))(
   '%s -> %s, nothing is lost',
   async (_name, code, one) => {
     const table = await newTable(one.table)

@@ -1,0 +1,92 @@
+/** Values that the types of the package do not admit, or that no type can tell: callers without types pass them all the same. */
+import type { Case } from './bad-statements.ts'
+import { good, on } from './ground.ts'
+
+export const argumentCases: readonly Case[] = [
+  {
+    name: 'a row with two spellings of a column',
+    code: 'DELTA_SCHEMA_MISMATCH',
+    says: /`Name` and `name` differ|`name` and `Name`/,
+    run: (t) => t.append([good, { id: 8, name: 'x', Name: 'y' }]),
+  },
+  {
+    name: 'a row that becomes a text',
+    code: 'DELTA_TYPE_MISMATCH',
+    says: /row 1/,
+    run: (t) => t.append([new Date() as never]),
+  },
+  ...(
+    [
+      ['a text', 'id,name', /string/],
+      ['nothing', undefined, /undefined/],
+      ['null', null, /null/],
+      ['a number', 7, /number/],
+      ['one row', { id: 9, name: 'x' }, /array/],
+      ['a promise of rows', Promise.resolve([good]), /await/],
+      ['a query that is no text', { query: 7 }, /none of the forms/],
+    ] as const
+  ).flatMap(([name, source, says]): Case[] => {
+    const refused = { code: 'INVALID_OPTION', says, details: { option: 'source' } } as const
+    return [
+      { ...refused, name: `a source that is ${name}, append`, run: (t) => t.append(source as never) },
+      { ...refused, name: `a source that is ${name}, overwrite`, run: (t) => t.overwrite(source as never) },
+      {
+        ...refused,
+        name: `a source that is ${name}, merge`,
+        run: (t) =>
+          t
+            .merge(source as never, on)
+            .whenMatched()
+            .delete()
+            .execute(),
+      },
+    ]
+  }),
+  {
+    name: 'a condition that is no text',
+    code: 'EXPRESSION_SYNTAX',
+    says: /string, not number/,
+    run: (t) => t.delete(1 as never),
+  },
+  {
+    name: 'a set expression that is no text',
+    code: 'EXPRESSION_SYNTAX',
+    says: /string, not number/,
+    run: (t) => t.update({ small: 1 as never }),
+  },
+  {
+    name: 'a merge without a condition',
+    code: 'EXPRESSION_SYNTAX',
+    says: /string, not undefined/,
+    run: (t) =>
+      t
+        .merge([good], {} as never)
+        .whenMatched()
+        .delete()
+        .execute(),
+  },
+  {
+    name: 'a version that is no whole number',
+    code: 'INVALID_OPTION',
+    says: /whole number/,
+    run: async (t) => t.rows({ version: 0.5 }).next(),
+  },
+  {
+    name: 'an instant that is none',
+    code: 'INVALID_OPTION',
+    says: /valid Date/,
+    run: async (t) => t.query('SELECT 1', { asOf: new Date(Number.NaN) }),
+  },
+  {
+    name: 'an instant that is a text',
+    code: 'INVALID_OPTION',
+    says: /valid Date/,
+    run: async (t) => t.detail({ asOf: '2024-01-01' as never }),
+  },
+  {
+    name: 'a version and an instant',
+    code: 'INVALID_OPTION',
+    says: /one of them/,
+    run: async (t) => t.rows({ version: 0, asOf: new Date() }).next(),
+  },
+]
