@@ -29,19 +29,9 @@ XML
 fi
 [ "${1:-}" = --install ] && exit 0
 
-data=$(mktemp -d "${TMPDIR:-/tmp}/braid-kafka-XXXXXX")
-server=
-watcher=
-stop() {
-  trap - EXIT
-  [ -z "$watcher" ] || kill "$watcher" 2>/dev/null || true
-  # The broker's stored events are thrown away, so it need not shut down in order.
-  [ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true
-  wait 2>/dev/null || true
-  rm -rf "$data"
-}
-trap stop EXIT
-trap 'exit 143' INT TERM HUP
+. scripts/serve.sh
+# The stored events are thrown away, so the broker need not shut down in order.
+serve_from braid-kafka KILL
 
 read -r port controller < <(node -e '
   const servers = [0, 0].map(() => require("net").createServer().listen(0, "127.0.0.1"))
@@ -66,19 +56,5 @@ PROPERTIES
 java=(java -Xms128m -Xmx384m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$home/jars/*")
 "${java[@]}" kafka.tools.StorageTool format -t AAAAAAAAQACAAAAAAAAAAQ -c "$data/server.properties" > "$data/format.out" 2>&1 ||
   { cat "$data/format.out" >&2; exit 1; }
-exec 3<&0
-"${java[@]}" kafka.Kafka "$data/server.properties" > "$data/server.out" 2>&1 3<&- &
-server=$!
-for _ in $(seq 300); do
-  kill -0 "$server" 2>/dev/null || { cat "$data/server.out" >&2; exit 1; }
-  if (exec 4<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
-    echo "ready 127.0.0.1:$port"
-    cat <&3 > /dev/null &
-    watcher=$!
-    wait -n "$server" "$watcher" || true
-    exit 0
-  fi
-  sleep 0.1
-done
-echo 'the broker did not answer' >&2
-exit 1
+answers() { (exec 4<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; }
+serve "127.0.0.1:$port" answers "${java[@]}" kafka.Kafka "$data/server.properties"

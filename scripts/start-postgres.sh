@@ -36,19 +36,9 @@ bin=$(server_bin)
 [ -n "$bin" ] || { echo 'no Postgres server could be installed' >&2; exit 1; }
 [ "${1:-}" = --install ] && exit 0
 
-data=$(mktemp -d "${TMPDIR:-/tmp}/braid-postgres-XXXXXX")
-server=
-watcher=
-stop() {
-  trap - EXIT
-  [ -z "$watcher" ] || kill "$watcher" 2>/dev/null || true
-  # SIGQUIT: at once. What is stored is thrown away.
-  [ -z "$server" ] || kill -QUIT "$server" 2>/dev/null || true
-  wait 2>/dev/null || true
-  rm -rf "$data"
-}
-trap stop EXIT
-trap 'exit 143' INT TERM HUP
+. scripts/serve.sh
+# At once: what is stored is thrown away.
+serve_from braid-postgres QUIT
 
 # Postgres refuses to run as root.
 as=()
@@ -69,21 +59,8 @@ cd "$data"
 "${as[@]}" "$bin/initdb" -D "$data/pg" -U postgres -A trust -E UTF8 --locale=C --no-sync > "$data.out" 2>&1 ||
   { cat "$data.out" >&2; rm -f "$data.out"; exit 1; }
 rm -f "$data.out"
-exec 3<&0
-"${as[@]}" "$bin/postgres" -D "$data/pg" -p "$port" -c listen_addresses=127.0.0.1 -c unix_socket_directories="$data" \
+answers() { "$bin/pg_isready" -q -h 127.0.0.1 -p "$port"; }
+serve "127.0.0.1:$port" answers \
+  "${as[@]}" "$bin/postgres" -D "$data/pg" -p "$port" -c listen_addresses=127.0.0.1 -c unix_socket_directories="$data" \
   -c wal_level=logical -c max_replication_slots=40 -c max_wal_senders=40 -c fsync=off -c full_page_writes=off -c jit=off \
-  -c wal_sender_timeout=5s -c timezone=UTC > "$data/server.out" 2>&1 3<&- &
-server=$!
-for _ in $(seq 300); do
-  kill -0 "$server" 2>/dev/null || { cat "$data/server.out" >&2; exit 1; }
-  if "$bin/pg_isready" -q -h 127.0.0.1 -p "$port"; then
-    echo "ready 127.0.0.1:$port"
-    cat <&3 > /dev/null &
-    watcher=$!
-    wait -n "$server" "$watcher" || true
-    exit 0
-  fi
-  sleep 0.1
-done
-echo 'the server did not answer' >&2
-exit 1
+  -c wal_sender_timeout=5s -c timezone=UTC
