@@ -173,7 +173,7 @@ const faults = [
   ['silence with effect from', from({ kind: 'unknown', effect: true })],
 ] as const
 
-describe.each(scenes)('$name', (scene) => {
+describe.each(scenes.map((scene) => [scene.name, scene] as const))('%s', (_, scene) => {
   let start: World
   const isFirst = firstOfItsContents()
   beforeAll(async () => {
