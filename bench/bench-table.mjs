@@ -43,6 +43,42 @@ export async function makeTable(name, { rows, files, spread = false, properties 
   return path
 }
 
+/** A row of the schema; all are the same but for the key. */
+export const rowOf = (id) => ({
+  id: BigInt(id),
+  c1: 1n,
+  c2: 2n,
+  c3: 3,
+  c4: 4,
+  c5: 0.5,
+  c6: 1.5,
+  c7: 'w',
+  c8: 'c',
+  c9: new Date(0),
+})
+
+export const upsert = (table, rows, options) =>
+  table.merge(rows, { on: 't.id = s.id' }).whenMatched().updateAll().whenNotMatched().insertAll().execute(options)
+
+/** Rows of the large tables, and changes of them: 80 % updates, 10 % deletes (op = d), 10 % inserts, spread over all files. */
+export const largeRows = 10_000_000
+export const changesSql = (
+  count,
+) => `SELECT CASE WHEN i % 10 = 9 THEN ${largeRows} + i ELSE (i * ${Math.floor(largeRows / count)}) END AS id,
+  i AS c1, i AS c2, 1::INT AS c3, 2::INT AS c4, 0.5::DOUBLE AS c5, 1.5::DOUBLE AS c6, 'new' AS c7, 'city' AS c8,
+  TIMESTAMPTZ '2025-01-01 00:00:00+00' AS c9, CASE WHEN i % 10 = 8 THEN 'd' ELSE 'u' END AS op FROM range(${count}) t(i)`
+
+/** @param set of the rows that are updated; every column where it is absent */
+export function mergeChanges(table, count, set) {
+  const matched = table
+    .merge({ query: changesSql(count) }, { on: 't.id = s.id' })
+    .whenMatched("s.op = 'd'")
+    .delete()
+    .whenMatched()
+  const updated = set === undefined ? matched.updateAll() : matched.update(set)
+  return updated.whenNotMatched().insertAll().execute()
+}
+
 let copies = 0
 
 /** A table of its own for one run, in milliseconds: hard links for data, real files for the log. */

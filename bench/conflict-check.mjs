@@ -1,10 +1,10 @@
 // MK-14 with 4 M source keys: what one winner that changed 100 k rows costs a MERGE into 10 M rows, the check beside the MERGE itself.
 import { rmSync } from 'node:fs'
 import { DeltaTable } from '../dist/index.js'
-import { copyTable, describeMachine, dropCopies, makeTable, peakMemory, timed } from './bench-table.mjs'
+import { copyTable, describeMachine, dropCopies, largeRows, makeTable, peakMemory, timed } from './bench-table.mjs'
 
 console.log(describeMachine())
-const base = await makeTable('merge-10m', { rows: 10_000_000, files: 20 })
+const base = await makeTable('merge-10m', { rows: largeRows, files: 20 })
 
 /** The loser's MERGE and its commit, with or without a winner in between. */
 async function run(withWinner) {

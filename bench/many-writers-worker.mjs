@@ -1,5 +1,6 @@
 // One writer of many-writers.mjs: waits for `go`, merges, reports.
 import { DeltaTable } from '../dist/index.js'
+import { rowOf, upsert } from './bench-table.mjs'
 
 const [path, index, processes, merges, keys, off] = process.argv.slice(2)
 const stride = 1_000_000
@@ -23,22 +24,8 @@ const options =
 function rows(merge) {
   const group = (merge * Number(processes) + Number(index)) * 10
   const id = (row) => (keys === 'near' ? group + row : (group + row) * 37 + row * 124_991) % stride
-  return Array.from({ length: 10 }, (_, row) => ({
-    id: BigInt(row < 8 ? id(row) : stride * 10 + group + row),
-    c1: 1n,
-    c2: 2n,
-    c3: 3,
-    c4: 4,
-    c5: 0.5,
-    c6: 1.5,
-    c7: 'w',
-    c8: 'c',
-    c9: new Date(0),
-  }))
+  return Array.from({ length: 10 }, (_, row) => rowOf(row < 8 ? id(row) : stride * 10 + group + row))
 }
-
-const merge = (source) =>
-  table.merge(source, { on: 't.id = s.id' }).whenMatched().updateAll().whenNotMatched().insertAll().execute(options)
 
 // What a process does once is not the table's work: DuckDB is loaded by reading a row before the clock starts. No merge runs before it.
 await (await table.query('SELECT id FROM t LIMIT 1')).toArray()
@@ -49,7 +36,7 @@ const report = { latencies: [], attempts: 0, reruns: 0, repaired: 0, aborts: 0, 
 for (let number = 0; number < Number(merges); number++) {
   const started = performance.now()
   try {
-    const done = await merge(rows(number))
+    const done = await upsert(table, rows(number), options)
     report.attempts += done.attempts
     report.reruns += done.reruns
     if (done.reconciled.some((winner) => winner.rung === 'L2')) report.repaired++

@@ -6,42 +6,30 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { DeltaTable } from '../dist/index.js'
 import {
+  changesSql,
   copyTable,
   describeMachine,
   dropCopies,
+  largeRows,
   makeTable,
   median,
+  mergeChanges,
   peakMemory,
   projectRoot,
   timed,
 } from './bench-table.mjs'
 
 const runs = Number(process.argv[process.argv.indexOf('--runs') + 1]) || 3
-const total = 10_000_000
-
-/** 80 % updates, 10 % deletes (op = d), 10 % inserts, spread over all files. */
-const sourceSql = (
-  count,
-) => `SELECT CASE WHEN i % 10 = 9 THEN ${total} + i ELSE (i * ${Math.floor(total / count)}) END AS id,
-  i AS c1, i AS c2, 1::INT AS c3, 2::INT AS c4, 0.5::DOUBLE AS c5, 1.5::DOUBLE AS c6, 'new' AS c7, 'city' AS c8,
-  TIMESTAMPTZ '2025-01-01 00:00:00+00' AS c9, CASE WHEN i % 10 = 8 THEN 'd' ELSE 'u' END AS op FROM range(${count}) t(i)`
 
 const cases = [
-  { name: 'all columns from the source', set: null },
+  { name: 'all columns from the source', set: undefined },
   { name: 'one column set, nine copied', set: { c1: 's.c1' } },
 ]
 
 async function braidlake(path, count, set) {
   const table = await DeltaTable.open(path)
   await table.version()
-  return timed(async () => {
-    const merge = table
-      .merge({ query: sourceSql(count) }, { on: 't.id = s.id' })
-      .whenMatched("s.op = 'd'")
-      .delete()
-    const updated = set === null ? merge.whenMatched().updateAll() : merge.whenMatched().update(set)
-    return updated.whenNotMatched().insertAll().execute()
-  })
+  return timed(() => mergeChanges(table, count, set))
 }
 
 async function rawDuckdb(path, count, set) {
@@ -56,14 +44,14 @@ async function rawDuckdb(path, count, set) {
   const out = join(path, 'raw-image.parquet')
   await connection.run('SELECT 1')
   const result = await timed(async () => {
-    await connection.run(`CREATE TEMP TABLE s AS ${sourceSql(count)}`)
+    await connection.run(`CREATE TEMP TABLE s AS ${changesSql(count)}`)
     await connection.run(
       `CREATE TEMP TABLE m AS SELECT t.file_index fi, t.file_row_number rn, s.rowid srow, s.op FROM ${scan} t JOIN s ON t.id = s.id`,
     )
     await connection.runAndReadAll('SELECT fi, rn FROM m GROUP BY ALL HAVING count(*) > 1 LIMIT 1')
     const inserts = `SELECT s.* EXCLUDE (op) FROM s WHERE s.rowid NOT IN (SELECT srow FROM m)`
     const images =
-      set === null
+      set === undefined
         ? `SELECT s.* EXCLUDE (op) FROM s JOIN m ON s.rowid = m.srow WHERE m.op <> 'd'`
         : `SELECT t.* REPLACE (s.c1 AS c1) FROM ${scan} t JOIN m ON t.file_index = m.fi AND t.file_row_number = m.rn JOIN s ON s.rowid = m.srow WHERE m.op <> 'd'`
     await connection.run(
@@ -80,7 +68,7 @@ function deltaRs(path, count, set) {
   const python = join(projectRoot, '.peers/venv/bin/python')
   const run = spawnSync(
     python,
-    [join(projectRoot, 'bench/merge_deltars.py'), path, String(count), set === null ? 'all' : 'one'],
+    [join(projectRoot, 'bench/merge_deltars.py'), path, String(count), set === undefined ? 'all' : 'one'],
     { encoding: 'utf8' },
   )
   if (run.status !== 0) throw new Error(run.stderr)
@@ -88,7 +76,7 @@ function deltaRs(path, count, set) {
 }
 
 console.log(describeMachine())
-const base = await makeTable('merge-10m', { rows: total, files: 20 })
+const base = await makeTable('merge-10m', { rows: largeRows, files: 20 })
 const rows = []
 for (const { name, set } of cases) {
   for (const count of [100_000, 1_000]) {
@@ -110,7 +98,7 @@ for (const { name, set } of cases) {
       rawDuckdbMs: Math.round(median(raw)),
       limitMs: Math.round(median(raw) * 1.5 + 50),
     }
-    if (process.argv.includes('--peers') && set === null) {
+    if (process.argv.includes('--peers') && set === undefined) {
       const copy = copyTable(base)
       const peer = deltaRs(copy, count, set)
       row.deltaRsMs = Math.round(peer.ms)

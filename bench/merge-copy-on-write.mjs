@@ -3,10 +3,19 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { DeltaTable } from '../dist/index.js'
-import { copyTable, describeMachine, dropCopies, makeTable, median, timed } from './bench-table.mjs'
+import {
+  changesSql,
+  copyTable,
+  describeMachine,
+  dropCopies,
+  largeRows,
+  makeTable,
+  median,
+  mergeChanges,
+  timed,
+} from './bench-table.mjs'
 
-const sourceSql = `SELECT CASE WHEN i % 10 = 9 THEN 10000000 + i ELSE i * 100 END AS id, i AS c1, i AS c2, 1::INT AS c3, 2::INT AS c4, 0.5::DOUBLE AS c5,
-  1.5::DOUBLE AS c6, 'new' AS c7, 'city' AS c8, TIMESTAMPTZ '2025-01-01 00:00:00+00' AS c9, CASE WHEN i % 10 = 8 THEN 'd' ELSE 'u' END AS op FROM range(100000) t(i)`
+const count = 100_000
 
 async function raw(path) {
   const instance = await DuckDBInstance.create(':memory:', { threads: '2', memory_limit: '1GB' })
@@ -18,7 +27,7 @@ async function raw(path) {
   const scan = `read_parquet([${files.join(',')}])`
   const out = join(path, 'raw-out')
   const result = await timed(async () => {
-    await connection.run(`CREATE TEMP TABLE s AS ${sourceSql}`)
+    await connection.run(`CREATE TEMP TABLE s AS ${changesSql(count)}`)
     await connection.run(
       `CREATE TEMP TABLE m AS SELECT t.file_index fi, t.file_row_number rn, s.rowid srow, s.op FROM ${scan} t JOIN s ON t.id = s.id`,
     )
@@ -34,7 +43,7 @@ async function raw(path) {
 
 console.log(describeMachine())
 const base = await makeTable('merge-10m-cow', {
-  rows: 10_000_000,
+  rows: largeRows,
   files: 20,
   properties: { 'delta.enableDeletionVectors': 'false' },
 })
@@ -44,17 +53,7 @@ for (let run = 0; run < 3; run++) {
   const path = copyTable(base)
   theirs.push(await raw(path))
   const table = await DeltaTable.open(path)
-  const done = await timed(() =>
-    table
-      .merge({ query: sourceSql }, { on: 't.id = s.id' })
-      .whenMatched("s.op = 'd'")
-      .delete()
-      .whenMatched()
-      .updateAll()
-      .whenNotMatched()
-      .insertAll()
-      .execute(),
-  )
+  const done = await timed(() => mergeChanges(table, count))
   ours.push(done.ms)
   rmSync(path, { recursive: true })
 }

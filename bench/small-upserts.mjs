@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DeltaTable } from '../dist/index.js'
-import { copyTable, describeMachine, dropCopies, makeTable, projectRoot } from './bench-table.mjs'
+import { copyTable, describeMachine, dropCopies, makeTable, projectRoot, rowOf, upsert } from './bench-table.mjs'
 
 console.log(describeMachine())
 const base = await makeTable('upserts-100k', { rows: 100_000, files: 1 })
@@ -12,33 +12,13 @@ const before = process.memoryUsage().rss
 const table = await DeltaTable.open(path)
 await table.version()
 const idleMiB = (process.memoryUsage().rss - before) / 2 ** 20
-const row = (id) => ({
-  id: BigInt(id),
-  c1: 1n,
-  c2: 2n,
-  c3: 3,
-  c4: 4,
-  c5: 0.5,
-  c6: 1.5,
-  c7: 'w',
-  c8: 'c',
-  c9: new Date(0),
-})
-const upsert = (id) =>
-  table
-    .merge([row(id)], { on: 't.id = s.id' })
-    .whenMatched()
-    .updateAll()
-    .whenNotMatched()
-    .insertAll()
-    .execute()
 
 const count = Number(process.argv[2] ?? 1000)
 const latencies = []
 const cpu = process.cpuUsage()
 for (let n = 0; n < count; n++) {
   const started = performance.now()
-  await upsert((n * 7919) % 100_000)
+  await upsert(table, [rowOf((n * 7919) % 100_000)])
   latencies.push(performance.now() - started)
 }
 const used = process.cpuUsage(cpu)
