@@ -43,8 +43,8 @@ export interface FlowOptions {
   /** Name of the one struct column that the target has besides. Default `__cdc`. */
   readonly metadataColumn?: string | undefined
   /**
-   * Columns of the source with their types, where the source does not say: objects, JSON. Members it does not name are not read. Default:
-   * found from the first batch, which then should hold every column.
+   * Columns of the source with their types, where the source does not say: objects, JSON. Members that neither it nor another option names
+   * are not read. Default: found from the first batch, which then should hold every column.
    */
   readonly schema?: StructType | string | undefined
 }

@@ -172,7 +172,7 @@ export class CdcTarget {
     // As the flow itself takes them: a column that no row has is NULL, not absent.
     const declared = parseSchemaText(flow.schema)
     const schema = eventSchema(rows.rows, flow, declared, await target.log.refresh())
-    const taken = declared === undefined ? rows.rows : declaredColumns(rows.rows, declared)
+    const taken = declared === undefined ? rows.rows : declaredColumns(rows.rows, schema)
     return stageWithSchema(taken, schema, target.plane, context.options)
   }
 }

@@ -34,7 +34,7 @@ export function eventSchema(
   declared: StructType | undefined,
   target: Snapshot | undefined,
 ): StructType {
-  if (declared !== undefined) return declared
+  if (declared !== undefined) return withNamed(rows, options, declared, target)
   const own = target === undefined ? [] : ownFields(target)
   const known = [...own, ...(target === undefined ? [] : sequenceFields(options, target))]
   const named = new Map(known.map((field) => [field.name.toLowerCase(), field]))
@@ -49,9 +49,38 @@ export function eventSchema(
   return { kind: 'struct', fields: [...inferred, ...absent] }
 }
 
-/** Rows with the columns of a declared schema, whatever else they hold. */
-export function declaredColumns(rows: readonly Row[], declared: StructType): readonly Row[] {
-  const names = new Set(declared.fields.map(({ name }) => name.toLowerCase()))
+/**
+ * A declared schema, and the columns that order and judge events where it leaves them out: a source adds such columns of its own, and who
+ * declares types thinks of the table's.
+ */
+function withNamed(
+  rows: readonly Row[],
+  options: FlowOptions,
+  declared: StructType,
+  target: Snapshot | undefined,
+): StructType {
+  const isDeclared = new Set(declared.fields.map(({ name }) => name.toLowerCase()))
+  const { sequenceBy, systemSequenceBy } = options
+  const ordering = [sequenceBy, systemSequenceBy ?? []].flat().map((name) => name.toLowerCase())
+  const judging = namedByOptions(options).filter(({ name }) => !ordering.includes(name.toLowerCase()))
+  const wanted = [...ordering, ...judging.map(({ name }) => name.toLowerCase())]
+  const beyond = new Set(wanted.filter((name) => !isDeclared.has(name)))
+  if (beyond.size === 0) return declared
+  const known = target === undefined ? [] : sequenceFields(options, target)
+  const taken = withColumns(rows, beyond)
+  const found = sourceSchema(taken, { kind: 'struct', fields: taken.length === 0 ? [] : known }).fields.map(widened)
+  for (const { name } of found) beyond.delete(name.toLowerCase())
+  // What no row has is NULL in all; but a sequence that no row has is none.
+  const absent = judging.filter(({ name }) => beyond.delete(name.toLowerCase()))
+  return { kind: 'struct', fields: [...declared.fields, ...found, ...absent] }
+}
+
+/** Rows with the columns of a schema, whatever else they hold. */
+export function declaredColumns(rows: readonly Row[], schema: StructType): readonly Row[] {
+  return withColumns(rows, new Set(schema.fields.map(({ name }) => name.toLowerCase())))
+}
+
+function withColumns(rows: readonly Row[], names: ReadonlySet<string>): readonly Row[] {
   return rows.map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => names.has(name.toLowerCase()))))
 }
 

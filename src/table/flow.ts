@@ -201,9 +201,7 @@ export class Flow {
       const prepared = await prepareBatch(plane, columns, source, options)
       const { events, bounds, truncates, badRows } = prepared
       const bad =
-        badRows === 0
-          ? undefined
-          : { relation: badSourceRows(columns.definition, source.relation), count: badRows }
+        badRows === 0 ? undefined : { relation: badSourceRows(columns.definition, source.relation), count: badRows }
       const { after, offset, comparedAt } = at
       const batch = { events, bounds, truncates, bad, terms, after, offset, comparedAt }
       const done = await new BatchRun(this.#setting.tables, columns, plane, batch, options).run()
@@ -251,7 +249,7 @@ export class Flow {
     const snapshot = (await target.log.exists()) ? await target.log.refresh() : undefined
     const declared = parseSchemaText(this.#setting.options.schema)
     const schema = eventSchema(rows.rows, this.#setting.options, declared, snapshot)
-    const taken = declared === undefined ? rows.rows : declaredColumns(rows.rows, declared)
+    const taken = declared === undefined ? rows.rows : declaredColumns(rows.rows, schema)
     return stageWithSchema(taken, schema, target.plane, options)
   }
 

@@ -69,7 +69,7 @@ export type HistorySelection =
   | { readonly between: readonly [unknown, unknown] }
 
 export interface JoinAsOfOptions extends VersionOptions, RunOptions, LossyForms {
-  /** Key columns, named alike on both sides; or a condition with `s` for the source and `t` for the history. */
+  /** The key column, or a list of them, named alike on both sides; or a condition with `s` for the source and `t` for the history. */
   readonly on: string | readonly string[]
   /** The sequence of a source row, an expression over the source; a list for a sequence of several parts. */
   readonly at: string | readonly string[]
@@ -222,12 +222,14 @@ export class HistoryTable {
     options: JoinAsOfOptions,
     setting: StatementSetting,
   ): Promise<Relation> {
+    const isKey = shape.keys.some(({ name }) => name.toLowerCase() === String(options.on).toLowerCase())
+    const on = isKey ? [options.on].flat() : options.on
     const join: AsOfJoin = {
       source: staged.relation,
       sourceColumns: staged.columns,
-      on: onOf(shape, staged, options.on, setting),
+      on: onOf(shape, staged, on, setting),
       at: atOf(shape, staged, options.at, setting),
-      sharedKeys: typeof options.on === 'string' ? [] : options.on,
+      sharedKeys: typeof on === 'string' ? [] : on,
       prefix: options.prefix ?? '',
     }
     checkParametersUsed(setting.parsed.values(), options.params)

@@ -39,7 +39,7 @@ import { mayHold } from '../transaction/file-facts.ts'
 import { TransactionState } from '../transaction/state.ts'
 import type { DeltaTable } from './delta-table.ts'
 import { type BatchReport, Flow, type FlowSetting } from './flow.ts'
-import { eventSchema, parseSchemaText } from './flow-schema.ts'
+import { declaredColumns, eventSchema, parseSchemaText } from './flow-schema.ts'
 import type { RunOptions } from './options.ts'
 import { type Row, type RowSource, isFileSource, stageWithSchema } from './source-rows.ts'
 import { type QuerySource, outsideRows } from './sources.ts'
@@ -107,6 +107,17 @@ export class SnapshotFlow {
 
   get name(): string {
     return this.#options.flow
+  }
+
+  /** Waits for checkpoints under way. */
+  async close(): Promise<void> {
+    const { target, state } = this.#setting.tables
+    await target.background.idle()
+    await state.background.idle()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
   }
 
   /** The last version applied; undefined: none. */
@@ -219,7 +230,8 @@ export class SnapshotFlow {
     const held: Row[] = []
     for await (const row of rows) held.push(row)
     const schema = eventSchema(held, { ...this.#options, sequenceBy: [] }, declared, snapshot)
-    return stageWithSchema(held, schema, target.plane, options)
+    const taken = declared === undefined ? held : declaredColumns(held, schema)
+    return stageWithSchema(taken, schema, target.plane, options)
   }
 
   async #comparison(

@@ -77,6 +77,38 @@ describe('rows whose members come and go', () => {
   })
 })
 
+describe('a declared schema without the columns that order and judge events', () => {
+  const schema = 'id: long, name: string'
+  const judging = { schema, applyAsDeleteWhen: 'gone', exceptColumns: ['seq', 'gone', 'never'] }
+
+  test('a source that adds its own -> they are read, and whatever else it has is not', async () => {
+    const { flow, table } = world()
+    await flow(judging).apply([{ id: 1, name: 'a', seq: 1, extra: 'x' }])
+    await flow(judging).apply([{ ID: 1, SEQ: 2, gone: true }])
+    await flow({ ...judging, sequenceBy: ['seq'] }).apply([{ id: 1, name: 'b', seq: 3n }])
+    expect(await rowsOf(table())).toEqual([
+      { id: 1n, name: 'a', __START_AT: 1n, __END_AT: 2n },
+      { id: 1n, name: 'b', __START_AT: 3n, __END_AT: null },
+    ])
+  })
+
+  test('one that is declared -> of the type declared', async () => {
+    const { flow, table } = world()
+    await flow({ schema: `${schema}, seq: int` }).apply([{ id: 1, name: 'a', seq: 1 }])
+    expect(await rowsOf(table())).toMatchObject([{ __START_AT: 1 }])
+  })
+
+  test('a sequence that no row has -> said by its name', async () => {
+    const failed = world()
+      .flow({ ...judging, sequenceBy: 'sqe' })
+      .apply([{ id: 1, name: 'a', seq: 1 }])
+    await expect(failed).rejects.toMatchObject({
+      code: 'AUTOCDC_COLUMNS_NOT_FOUND_IN_SCHEMA',
+      details: { missing: ['sqe'] },
+    })
+  })
+})
+
 describe('apply', () => {
   test('an async iterable -> one commit', async () => {
     async function* rows() {
