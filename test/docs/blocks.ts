@@ -18,20 +18,21 @@ export function text(file: string): string {
 
 export interface Block {
   readonly document: string
-  /** `examples/quickstart.mjs#create` */
+  /** `examples/quickstart.mjs#create`, or a whole file */
   readonly source: string
   readonly code: string
 }
 
-/** Code blocks that name an example in a comment before them. */
+/** Code blocks that name an example, or a part of one, in a comment before them. */
 export function blocks(document: string): Block[] {
-  const found = text(document).matchAll(/<!-- (\S+#\S+) -->\n+```js\n([\s\S]*?)```/g)
+  const found = text(document).matchAll(/<!-- (examples\/\S+) -->\n+```(?:js|yaml)\n([\s\S]*?)```/g)
   return [...found].map(([, source = '', code = '']) => ({ document, source, code }))
 }
 
-/** The lines of a region of an example. */
+/** The lines of a region of an example, or all of it. */
 export function region(source: string): string {
-  const [file = '', name = ''] = source.split('#')
+  const [file = '', name] = source.split('#')
+  if (name === undefined) return text(file)
   const found = new RegExp(`^// #region ${name}\\n([\\s\\S]*?)^// #endregion`, 'm').exec(text(file))
   if (found?.[1] === undefined) throw new Error(`${file} has no region ${name}`)
   return found[1]

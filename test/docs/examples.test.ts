@@ -1,9 +1,9 @@
 /** Every example runs as its reader would run it, and the code in the documents is theirs. */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { runNode } from '../e2e/built.ts'
+import { braid, runNode } from '../e2e/built.ts'
 import { blocks, documents, project, region, text } from './blocks.ts'
 
 let folder: string
@@ -41,6 +41,23 @@ const said: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     'Oslo 30n null',
     'Lima - the event at 20 opened it; the event at 30 ended it: it changed `city`',
   ],
+  'auto-cdc-history.mjs': [
+    'now Ann Oslo',
+    'at 20 Ann Lima',
+    'at 20 Bo Bonn',
+    'Rome 10n 20n',
+    'Lima 20n 30n',
+    'a Rome',
+    'b Oslo',
+    'c null',
+    '2n corrected Ann Rome 10n 20n',
+    '2n closed Bo Bonn 10n 40n',
+    '2n opened Ann Lima 20n 30n',
+  ],
+  'auto-cdc-tables.mjs': ['1n open 1n 2n', '1n paid 2n null', '2n open 1n 3n'],
+  'auto-cdc-debezium.mjs': [/^1n Ann Oslo\n$/],
+  'auto-cdc-snapshots.mjs': ['1 upsert, 1 delete', '1n 8.90 2n null', '2n 5.00 1n null'],
+  'lake.mjs': ['Ann apple', 'Ann pear'],
   'explain-conflict.mjs': ['DELTA_CONCURRENT_DELETE_DELETE', 'same row by version 2 UPDATE', /onConflict: 'repair'/],
 }
 
@@ -93,7 +110,30 @@ describe('documents', () => {
     },
   )
 
-  test('no JavaScript in the README but from examples', () => {
-    expect(text('README.md').match(/```(js|ts)/g)).toHaveLength(blocks('README.md').length)
+  const guides = documents().filter((document) => document === 'README.md' || document.startsWith('docs/guide/'))
+
+  test.each(guides)('%s -> no program and no flow file but from examples', (document) => {
+    const fenced = text(document).match(/^```(?!sh$)\w+$/gm) ?? []
+    expect(fenced).toHaveLength(blocks(document).length)
+    expect(text(document)).not.toMatch(/^ {4,}.*\b(await|const|import) /m)
   })
+
+  test("the guide's flow file and commands -> run as written", async () => {
+    const own = mkdtempSync(join(folder, 'flow-'))
+    cpSync(join(project, 'examples/customers.yaml'), join(own, 'customers.yaml'))
+    mkdirSync(join(own, 'events'))
+    const events = [
+      { id: 42, name: 'Ann', city: 'Rome', seq: 1, op: 'upsert' },
+      { id: 42, seq: 2, op: 'delete' },
+    ]
+    writeFileSync(join(own, 'events/1.jsonl'), events.map((event) => `${JSON.stringify(event)}\n`).join(''))
+    const commands = [...text('docs/guide/auto-cdc.md').matchAll(/^braid (cdc [^#\n]*)/gm)].map(([, line = '']) => line)
+    expect(commands.length).toBeGreaterThan(3)
+    for (const command of commands.filter((line) => !line.includes('--continuous'))) {
+      const { code, stderr } = await braid(command.trim().split(' '), own)
+      expect([command, code, stderr]).toEqual([command, 0, ''])
+    }
+    const { stdout } = await braid(['cdc', 'explain', './customers', '42'], own)
+    expect(stdout).toMatch(/Rome/)
+  }, 60_000)
 })
