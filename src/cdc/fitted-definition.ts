@@ -23,9 +23,14 @@ const lower = ({ name }: { readonly name: string }): string => name.toLowerCase(
  * @throws AUTOCDC_INVALID_STATE where a column has another type
  */
 export function fittedDefinition(definition: FlowDefinition, target: Snapshot, state: Snapshot): FlowDefinition {
-  const { misfits } = grownSchema(target.schema, definition.selected)
-  if (misfits.length > 0) throw misfitError(definition.flow, 'the target', misfits)
+  requireFitting(definition, target)
   return definitionOver(definition, userColumns(definition, target), target, stayingIn(definition, target, state))
+}
+
+/** @throws AUTOCDC_INVALID_STATE where a column has another type in the target */
+export function requireFitting({ flow, selected }: FlowDefinition, target: Snapshot): void {
+  const { misfits } = grownSchema(target.schema, selected)
+  if (misfits.length > 0) throw misfitError(flow, 'the target', misfits)
 }
 
 /** The target's columns but for those that flows add. */

@@ -13,6 +13,7 @@ import type { RelationColumn } from '../relation/tree.ts'
 import type { TableParts } from '../transaction/context.ts'
 import { engineInfo } from '../transaction/engine-info.ts'
 import type { FlowDefinition } from './definition.ts'
+import { requireFitting } from './fitted-definition.ts'
 import { requireUntouched } from './foreign-changes.ts'
 import { growTables } from './growing-tables.ts'
 import { schemaOf, stateColumn, stateColumnsOf, tableColumn, targetColumnsOf } from './layout.ts'
@@ -33,7 +34,12 @@ export async function openFlowTables(
   if (!(await tables.target.log.exists())) await createBoth(tables, statePath, definition, properties)
   const snapshot = await tables.target.log.refresh()
   requireOurs(snapshot)
-  const own = pinsOf(snapshot).get(definition.flow)
+  const pins = pinsOf(snapshot)
+  const own = pins.get(definition.flow)
+  const [known = own] = own === undefined ? pins.values() : [own]
+  if (known !== undefined) checkDrift(known.definition, pinnedDefinition(definition), definition.flow, snapshot)
+  // Before anything is written: what does not fit leaves no trace.
+  requireFitting(definition, snapshot)
   if (own === undefined) await registerFlow(tables, statePath, definition)
   await checkPaired(tables, await tables.target.log.refresh(), definition)
   await growTables(tables, definition)

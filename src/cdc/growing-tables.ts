@@ -22,7 +22,7 @@ import { engineInfo } from '../transaction/engine-info.ts'
 import { afterCommit } from '../transaction/post-commit.ts'
 import type { BatchTables } from './batch-tables.ts'
 import type { FlowDefinition } from './definition.ts'
-import { definitionOver, misfitError, stayingIn, userColumns } from './fitted-definition.ts'
+import { definitionOver, misfitError, requireFitting, stayingIn, userColumns } from './fitted-definition.ts'
 import { metadataType, stateColumnsOf, tableColumn, targetColumnsOf } from './layout.ts'
 import { cdcOperation } from './target-write.ts'
 
@@ -68,8 +68,8 @@ function wholeDefinition(definition: FlowDefinition, target: Snapshot, state: Sn
   const now = userColumns(definition, target)
   checkStaying(definition, definitionOver(definition, now, target, staying), target)
   const fields = now.map(({ name, type }) => ({ name, type, nullable: true, metadata: {} }))
+  requireFitting(definition, target)
   const growth = grownSchema({ kind: 'struct', fields }, definition.selected)
-  if (growth.misfits.length > 0) throw misfitError(definition.flow, 'the target', growth.misfits)
   const columns = growth.schema.fields.map(({ name, type }): RelationColumn => ({ name, type }))
   return definitionOver(definition, columns, target, staying)
 }
@@ -137,10 +137,11 @@ async function commitGrowth(
   const version = base.version + 1
   const outcome = await log.commit(version, actions, txnId)
   if (outcome === 'unknown') {
+    // Whether it is there or not: the next run finds out, and does no more than is left to do.
     throw failure(
-      'COMMIT_OUTCOME_UNKNOWN',
-      `storage did not say whether version ${version} of ${log.store.root} was committed`,
-      { details: { version, txnId } },
+      'STORAGE_UNAVAILABLE',
+      `storage did not say whether ${log.store.root} got the columns of flow ${flow}; no event is applied`,
+      { details: { path: log.store.root, version, txnId } },
     )
   }
   if (outcome === 'committed') await afterCommit(parts, version, base.properties.checkpointInterval, [])

@@ -1,8 +1,12 @@
 /** Columns that come and go: what flows do to a target that gets wider, or that is wider than they are, on both planes. */
 import { afterEach, describe, expect, test } from 'vitest'
+import type { BraidlakeError } from '../../src/base/errors.ts'
 import type { FlowOptions } from '../../src/cdc/options.ts'
+import { pinsOf } from '../../src/cdc/pins.ts'
+import { typeName } from '../../src/protocol/schema-json.ts'
 import type { Flow } from '../../src/table/flow.ts'
 import type { Row } from '../../src/table/source-rows.ts'
+import type { TableParts } from '../../src/transaction/context.ts'
 import { datumText } from './datum-text.ts'
 import { type World, duckdbWorld, memoryWorld, tableRows } from './engine-world.ts'
 
@@ -23,15 +27,14 @@ const planes = [
 const narrow = 'id: long, name: string, seq: long, op: string'
 const wide = 'id: long, name: string, city: string, seq: long, op: string'
 
-const common: Omit<FlowOptions, 'flow' | 'schema'> = {
+const common = {
   keys: ['id'],
   sequenceBy: 'seq',
   applyAsDeleteWhen: "op = 'D'",
   exceptColumns: ['seq', 'op'],
-}
-const type1 = { ...common, storedAsScdType: 1 } as const
-void type1
-const type2 = { ...common, storedAsScdType: 2, trackHistory: { on: ['name'] } } as const
+} as const
+const type1: Omit<FlowOptions, 'flow'> = { ...common, storedAsScdType: 1 }
+const type2: Omit<FlowOptions, 'flow'> = { ...common, storedAsScdType: 2, trackHistory: { on: ['name'] } }
 
 /** Applies rows behind the offset that the flow has. */
 async function apply(flow: Flow, ...rows: readonly Row[]) {
@@ -41,19 +44,374 @@ async function apply(flow: Flow, ...rows: readonly Row[]) {
   return done.report
 }
 
-/** The target's rows as text, columns in the order of the names given. */
+const u = (id: number, seq: number, name: string | null, more: Row = {}): Row => ({ id, seq, name, op: 'U', ...more })
+const d = (id: number, seq: number): Row => ({ id, seq, op: 'D' })
+
+/** The target's rows as text, columns in the order of the names given; a struct as its values. */
 async function shown(world: World, ...wanted: readonly string[]): Promise<readonly string[]> {
   const { names, rows } = await tableRows(world.again().target)
   const place = (name: string) => names.indexOf(name)
   return rows.map((row) => wanted.map((name) => datumText((row[place(name)] ?? null) as never)).join(' ')).toSorted()
 }
 
-describe.each(planes)('columns of a target on the %s plane', (_plane, make) => {
-  test('a flow that does not have a column closes a row -> the row keeps what it shows there', async () => {
+const history = (world: World, ...wanted: readonly string[]) => shown(world, ...wanted, '__START_AT', '__END_AT')
+
+/** Its columns with their types. */
+async function schemaOf(parts: TableParts): Promise<readonly string[]> {
+  return (await parts.log.refresh()).schema.fields.map(({ name, type }) => `${name}: ${typeName(type)}`)
+}
+
+const refusalOf = (work: Promise<unknown>): Promise<BraidlakeError> =>
+  work.then(
+    () => Promise.reject(new Error('it was not refused')),
+    (error: unknown) => error as BraidlakeError,
+  )
+
+/** Whatever is stored is what the events give that are stored. */
+async function expectSound(world: World): Promise<void> {
+  expect(await world.again().targetHandle().verify()).toMatchObject({ ok: true })
+}
+
+describe.each(planes)('a target wider than a flow, on the %s plane', (_plane, make) => {
+  test('the flow closes a row -> the row keeps what it shows there, the new one has NULL', async () => {
     const world = newWorld(make)
-    await apply(world.flow({ ...type2, flow: 'f', schema: wide }), { id: 1, name: 'A', city: 'Rome', seq: 10, op: 'U' })
-    await apply(world.flow({ ...type2, flow: 'g', schema: narrow }), { id: 1, name: 'B', seq: 20, op: 'U' })
-    expect(await shown(world, 'name', 'city', '__START_AT', '__END_AT')).toEqual(['A Rome 10 20', 'B NULL 20 NULL'])
-    expect(await world.targetHandle().verify()).toMatchObject({ ok: true })
+    await apply(world.flow({ ...type2, flow: 'f', schema: wide }), u(1, 10, 'A', { city: 'Rome' }))
+    await apply(world.flow({ ...type2, flow: 'g', schema: narrow }), u(1, 20, 'B'))
+    expect(await history(world, 'name', 'city')).toEqual(['A Rome 10 20', 'B NULL 20 NULL'])
+    await expectSound(world)
+  })
+
+  test('a late event splits a run -> what is promoted has the values it came with', async () => {
+    const world = newWorld(make)
+    const f = world.flow({ ...type2, flow: 'f', schema: wide })
+    await apply(f, u(1, 10, 'A', { city: 'Rome' }), u(1, 30, 'A', { city: 'Oslo' }))
+    await apply(world.flow({ ...type2, flow: 'g', schema: narrow }), u(1, 20, 'B'), u(1, 40, 'B'), d(1, 50))
+    expect(await history(world, 'name', 'city')).toEqual([
+      'A Oslo 30 40',
+      'A Rome 10 20',
+      'B NULL 20 30',
+      'B NULL 40 50',
+    ])
+    await expectSound(world)
+  })
+
+  test('columns that a flow leaves unselected -> as ones that it does not have', async () => {
+    const world = newWorld(make)
+    await apply(world.flow({ ...type2, flow: 'f' }), u(1, 10, 'A', { city: 'Rome' }))
+    const { exceptColumns: _, ...others } = type2
+    await apply(world.flow({ ...others, flow: 'g', columns: ['name', 'id'] }), u(1, 20, 'B', { city: 'Bonn' }))
+    expect(await history(world, 'name', 'city')).toEqual(['A Rome 10 20', 'B NULL 20 NULL'])
+    await expectSound(world)
+  })
+
+  test('type 1 -> a row has what its own event said, and other rows stay', async () => {
+    const world = newWorld(make)
+    const f = world.flow({ ...type1, flow: 'f', schema: wide })
+    await apply(f, u(1, 10, 'A', { city: 'Rome' }), u(2, 10, 'B', { city: 'Oslo' }))
+    await apply(world.flow({ ...type1, flow: 'g', schema: narrow }), u(1, 20, 'C'), u(2, 5, 'D'), u(3, 5, 'E'))
+    expect(await shown(world, 'id', 'name', 'city')).toEqual(['1 C NULL', '2 B Oslo', '3 E NULL'])
+    await apply(f, u(1, 15, 'F', { city: 'Bonn' }), u(3, 6, 'G', { city: 'Graz' }))
+    expect(await shown(world, 'id', 'name', 'city')).toEqual(['1 C NULL', '2 B Oslo', '3 G Graz'])
+    await expectSound(world)
+  })
+
+  test.each([1, 2] as const)(
+    'type %i, NULLs ignored -> an event leaves as it was what its flow does not have',
+    async (type) => {
+      const world = newWorld(make)
+      const partial = { ...(type === 1 ? type1 : type2), ignoreNullUpdates: true } as const
+      await apply(world.flow({ ...partial, flow: 'f', schema: wide }), u(1, 10, 'A', { city: 'Rome' }))
+      const g = world.flow({ ...partial, flow: 'g', schema: narrow })
+      await apply(g, u(1, 20, 'B'), u(1, 30, null))
+      expect(await shown(world, 'name', 'city')).toContain('B Rome')
+      await apply(world.flow({ ...partial, flow: 'f', schema: wide }), u(1, 15, null, { city: 'Oslo' }))
+      expect(await shown(world, 'name', 'city')).toContain('B Oslo')
+      await apply(g, d(1, 16))
+      expect(await shown(world, 'name', 'city')).toContain('B NULL')
+      await expectSound(world)
+    },
+  )
+
+  test('a struct with fewer fields -> the others are NULL in new rows and stay in old ones', async () => {
+    const world = newWorld(make)
+    const schema = (fields: string) => `id: long, name: string, at: struct<${fields}>, seq: long, op: string`
+    const f = world.flow({ ...type2, flow: 'f', schema: schema('x: long, in: struct<y: long, z: long>') })
+    await apply(f, u(1, 10, 'A', { at: { x: 1, in: { y: 2, z: 3 } } }), u(2, 10, 'A', { at: null }))
+    const g = world.flow({ ...type2, flow: 'g', schema: schema('in: struct<z: long>') })
+    await apply(
+      g,
+      u(1, 20, 'B', { at: { in: { z: 9 } } }),
+      u(2, 20, 'B', { at: null }),
+      u(1, 30, 'B', { at: { in: { z: 8 } } }),
+    )
+    await apply(g, u(1, 25, 'C', { at: null }))
+    expect(await history(world, 'id', 'at')).toEqual([
+      '1 (1,(2,3)) 10 20',
+      '1 (NULL,(NULL,8)) 30 NULL',
+      '1 (NULL,(NULL,9)) 20 25',
+      '1 NULL 25 30',
+      '2 NULL 10 20',
+      '2 NULL 20 NULL',
+    ])
+    await expectSound(world)
+  })
+
+  test('the source lacks a tracked column -> refused, for the tracked set is another', async () => {
+    const world = newWorld(make)
+    const { trackHistory: _, ...all } = type2
+    await apply(world.flow({ ...all, flow: 'f', schema: wide }), u(1, 10, 'A', { city: 'Rome' }))
+    const refusal = await refusalOf(apply(world.flow({ ...all, flow: 'f', schema: narrow }), u(1, 20, 'B')))
+    expect(refusal.details).toMatchObject({ reason: 'TRACK_HISTORY_DRIFT' })
+  })
+
+  test('another spelling -> the same column, in the spelling it has', async () => {
+    const world = newWorld(make)
+    await apply(world.flow({ ...type2, flow: 'f', schema: wide }), u(1, 10, 'A', { city: 'Rome' }))
+    const schema = 'ID: long, Name: string, CITY: string, Seq: long, OP: string'
+    const renamed = { ...type2, trackHistory: { on: ['NAME'] }, schema }
+    await apply(world.flow({ ...renamed, flow: 'f' }), { ID: 1, Name: 'B', CITY: 'Oslo', Seq: 20, OP: 'U' })
+    await apply(world.flow({ ...renamed, flow: 'f' }), { ID: 1, Name: 'B', CITY: 'Graz', Seq: 30, OP: 'U' })
+    expect(await history(world, 'name', 'city')).toEqual(['A Rome 10 20', 'B Graz 20 NULL'])
+    expect(await schemaOf(world.target)).toHaveLength(6)
+    expect(
+      (await world.target.log.commits(0, 3))
+        .flatMap(({ actions }) => actions)
+        .filter(({ kind }) => kind === 'metaData'),
+    ).toEqual([])
+    await expectSound(world)
+  })
+})
+
+describe.each(planes)('a column that is new, on the %s plane', (_plane, make) => {
+  test('type 1 -> target and state get it, old rows have NULL, and the old definition goes on', async () => {
+    const world = newWorld(make)
+    const old = () => world.flow({ ...type1, flow: 'f', schema: narrow })
+    await apply(old(), u(1, 10, 'A'), u(2, 10, 'B'), d(9, 50))
+    await apply(
+      world.flow({ ...type1, flow: 'f', schema: wide }),
+      u(2, 20, 'B', { city: 'Oslo' }),
+      u(9, 40, 'Z', { city: 'Z' }),
+    )
+    expect(await shown(world, 'id', 'name', 'city')).toEqual(['1 A NULL', '2 B Oslo'])
+    expect(await schemaOf(world.target)).toEqual([
+      'id: long',
+      'name: string',
+      '__cdc: struct<sequence:long>',
+      'city: string',
+    ])
+    expect(await schemaOf(world.state)).toContain('city: string')
+    await apply(old(), u(1, 20, 'C'), u(3, 20, 'D'), d(9, 60))
+    expect(await shown(world, 'id', 'name', 'city')).toEqual(['1 C NULL', '2 B Oslo', '3 D NULL'])
+    await expectSound(world)
+  })
+
+  test('type 2, tracked columns named -> it is added untracked, and rows that were there keep their intervals', async () => {
+    const world = newWorld(make)
+    const old = () => world.flow({ ...type2, flow: 'f', schema: narrow })
+    await apply(old(), u(1, 10, 'A'), u(1, 20, 'A'), u(1, 30, 'B'))
+    const f = world.flow({ ...type2, flow: 'f', schema: wide })
+    await apply(f, u(1, 25, 'A', { city: 'Rome' }), u(1, 40, 'B', { city: 'Oslo' }))
+    expect(await history(world, 'name', 'city')).toEqual(['A Rome 10 30', 'B Oslo 30 NULL'])
+    await apply(f, u(1, 15, 'C', { city: 'Bonn' }))
+    expect(await history(world, 'name', 'city')).toEqual([
+      'A NULL 10 15',
+      'A Rome 20 30',
+      'B Oslo 30 NULL',
+      'C Bonn 15 20',
+    ])
+    await apply(old(), u(1, 50, 'D'))
+    expect(await history(world, 'name', 'city')).toContain('B Oslo 30 50')
+    await expectSound(world)
+  })
+
+  test('type 2, all columns tracked -> refused with the way out: name them, add it untracked, retrack', async () => {
+    const world = newWorld(make)
+    const { trackHistory: _, ...all } = type2
+    await apply(world.flow({ ...all, flow: 'f', schema: narrow }), u(1, 10, 'A'))
+    const wider = { ...all, flow: 'f', schema: wide } as const
+    const refusal = await refusalOf(apply(world.flow(wider), u(1, 20, 'A', { city: 'Rome' })))
+    expect(refusal).toMatchObject({
+      code: 'AUTOCDC_INVALID_STATE',
+      details: { reason: 'TRACK_HISTORY_DRIFT' },
+      advice: expect.stringContaining("trackHistory: { on: ['name'] }"),
+    })
+    expect(await schemaOf(world.state)).not.toContain('city: string')
+    await apply(
+      world.flow({ ...wider, trackHistory: { on: ['name'] } }),
+      u(1, 20, 'A', { city: 'Rome' }),
+      u(1, 30, 'A', { city: 'Rome' }),
+    )
+    expect(await history(world, 'name', 'city')).toEqual(['A Rome 10 NULL'])
+    await world.targetHandle().retrack({ trackHistory: { except: [] } })
+    expect(await history(world, 'name', 'city')).toEqual(['A NULL 10 20', 'A Rome 20 NULL'])
+    await apply(world.flow(wider), u(1, 40, 'A', { city: 'Oslo' }))
+    expect(await history(world, 'name', 'city')).toEqual(['A NULL 10 20', 'A Oslo 40 NULL', 'A Rome 20 40'])
+    await expectSound(world)
+  })
+
+  test('type 2, all but some tracked -> it evolves where the new one is among those', async () => {
+    const world = newWorld(make)
+    const { trackHistory: _, ...all } = type2
+    await apply(world.flow({ ...all, flow: 'f', schema: narrow }), u(1, 10, 'A'))
+    await apply(
+      world.flow({ ...all, flow: 'f', schema: wide, trackHistory: { except: ['CITY'] } }),
+      u(1, 20, 'A', { city: 'Rome' }),
+    )
+    expect(await history(world, 'name', 'city')).toEqual(['A Rome 10 NULL'])
+  })
+
+  test('a field of a struct, and one deep down -> both tables get it, NULL in old rows', async () => {
+    const world = newWorld(make)
+    const schema = (fields: string) => `id: long, name: string, at: struct<${fields}>, seq: long, op: string`
+    const old = () => world.flow({ ...type2, flow: 'f', schema: schema('x: long, in: struct<y: long>') })
+    await apply(old(), u(1, 10, 'A', { at: { x: 1, in: { y: 2 } } }), u(1, 20, 'A', { at: { x: 3, in: null } }))
+    const f = world.flow({ ...type2, flow: 'f', schema: schema('in: struct<y: long, z: long>, w: long, x: long') })
+    await apply(f, u(1, 30, 'B', { at: { x: 4, w: 5, in: { y: 6, z: 7 } } }), u(1, 15, 'C', { at: { w: 1 } }))
+    expect(await history(world, 'name', 'at')).toEqual([
+      'A (1,(2,NULL),NULL) 10 15',
+      'A (3,NULL,NULL) 20 30',
+      'B (4,(6,7),5) 30 NULL',
+      'C (NULL,NULL,1) 15 20',
+    ])
+    for (const parts of [world.target, world.state])
+      expect(await schemaOf(parts)).toContain('at: struct<x:long,in:struct<y:long,z:long>,w:long>')
+    await apply(old(), u(1, 40, 'D', { at: { x: 1, in: { y: 1 } } }))
+    expect(await history(world, 'name', 'at')).toContain('B (4,(6,7),5) 30 40')
+    await expectSound(world)
+  })
+
+  test('NULLs ignored -> rows of before have left it as it was, and late events find what they inherit', async () => {
+    const world = newWorld(make)
+    const partial = { ...type2, ignoreNullUpdates: true } as const
+    await apply(world.flow({ ...partial, flow: 'f', schema: narrow }), u(1, 10, 'A'), u(1, 20, null), u(1, 30, 'B'))
+    const f = world.flow({ ...partial, flow: 'f', schema: wide })
+    await apply(f, u(1, 5, null, { city: 'Rome' }))
+    expect(await history(world, 'name', 'city')).toEqual(['A Rome 10 30', 'B Rome 30 NULL', 'NULL Rome 5 10'])
+    await apply(f, u(1, 15, null, { city: 'Oslo' }), d(1, 12))
+    expect(await history(world, 'name', 'city')).toEqual([
+      'A Rome 10 12',
+      'B Oslo 30 NULL',
+      'NULL Oslo 15 30',
+      'NULL Rome 5 10',
+    ])
+    await expectSound(world)
+  })
+
+  test('only the new column may stay as it was -> the flow becomes one of partial updates', async () => {
+    const world = newWorld(make)
+    await apply(world.flow({ ...type1, flow: 'f', schema: narrow }), u(1, 10, 'A'), d(2, 20))
+    const f = world.flow({ ...type1, flow: 'f', schema: wide, ignoreNullUpdates: { on: ['city'] } })
+    await apply(f, u(1, 20, 'B', { city: 'Rome' }), u(2, 10, 'X', { city: 'X' }))
+    await apply(f, u(1, 30, null))
+    expect(await shown(world, 'id', 'name', 'city')).toEqual(['1 NULL Rome'])
+    await expectSound(world)
+    const refusal = await refusalOf(apply(world.flow({ ...type1, flow: 'f', schema: wide }), u(1, 40, 'C')))
+    expect(refusal.details).toMatchObject({ reason: 'PARTIAL_UPDATES_DRIFT' })
+  })
+
+  test('a column that no event has a value in -> waits until one has', async () => {
+    const world = newWorld(make)
+    const f = world.flow({ ...type1, flow: 'f' })
+    await apply(f, u(1, 10, 'A'))
+    await apply(f, u(1, 20, 'B', { city: null }))
+    expect(await shown(world, 'name')).toEqual(['B'])
+    expect(await schemaOf(world.target)).toHaveLength(3)
+    await apply(f, u(1, 30, 'C', { city: 'Rome' }))
+    expect(await shown(world, 'name', 'city')).toEqual(['C Rome'])
+  })
+
+  test('its type needs a feature of the protocol -> the tables get that, too', async () => {
+    const world = newWorld(make)
+    await apply(world.flow({ ...type1, flow: 'f', schema: narrow }), u(1, 10, 'A'))
+    const f = world.flow({ ...type1, flow: 'f', schema: `${narrow}, at: timestamp_ntz` })
+    await apply(f, u(1, 20, 'B', { at: '2024-01-02T03:04:05' }))
+    for (const parts of [world.target, world.state])
+      expect((await parts.log.refresh()).protocol.readerFeatures).toContain('timestampNtz')
+    await expectSound(world)
+  })
+
+  test('rows are set aside that have it -> the quarantine gets it', async () => {
+    const world = newWorld(make)
+    const aside = { ...type1, onBadRow: 'quarantine' } as const
+    await apply(world.flow({ ...aside, flow: 'f', schema: narrow }), u(1, 10, 'A'), { name: 'bad', seq: 1, op: 'U' })
+    await apply(world.flow({ ...aside, flow: 'f', schema: wide }), u(1, 20, 'B'), {
+      name: 'bad',
+      city: 'Rome',
+      seq: 1,
+      op: 'U',
+    })
+    const { names, rows } = await tableRows(world.quarantine)
+    expect(rows.map((row) => row[names.indexOf('city')])).toEqual(expect.arrayContaining([null, 'Rome']))
+  })
+
+  test('a bitemporal target -> rows and beliefs of before have NULL', async () => {
+    const world = newWorld(make)
+    const options = {
+      ...common,
+      storedAs: 'bitemporal',
+      systemSequenceBy: 'sys',
+      trackHistory: { on: ['name'] },
+    } as const
+    const with2 = (schema: string) => ({
+      ...options,
+      exceptColumns: ['seq', 'op', 'sys'],
+      schema: `${schema}, sys: long`,
+    })
+    const old = () => world.flow({ ...with2(narrow), flow: 'f' })
+    await apply(old(), u(1, 10, 'A', { sys: 1 }))
+    await apply(world.flow({ ...with2(wide), flow: 'f' }), u(1, 20, 'B', { city: 'Rome', sys: 2 }))
+    await apply(old(), u(1, 15, 'C', { sys: 3 }), u(1, 30, 'D', { sys: 3 }))
+    const rows = await history(world, 'name', 'city', '__SYSTEM_START_AT', '__SYSTEM_END_AT')
+    expect(rows).toEqual([
+      'A NULL 1 2 10 NULL',
+      'A NULL 2 3 10 20',
+      'A NULL 3 NULL 10 15',
+      'B Rome 2 3 20 NULL',
+      'B Rome 3 NULL 20 30',
+      'C NULL 3 NULL 15 20',
+      'D NULL 3 NULL 30 NULL',
+    ])
+  })
+})
+
+describe('what is not additive', () => {
+  const fields = 'id: long, name: string, at: struct<x: long>, list: array<struct<x: long>>, seq: long, op: string'
+
+  test.each([
+    ['another type', 'name: string', 'name: long', 'name', 'string', 'long'],
+    ['a field of another type', 'at: struct<x: long>', 'at: struct<x: string>', 'at.x', 'long', 'string'],
+    ['a struct in place of a value', 'name: string', 'name: struct<x: long>', 'name', 'string', 'struct<x:long>'],
+    [
+      'a field inside an array',
+      'array<struct<x: long>>',
+      'array<struct<x: long, y: long>>',
+      'list',
+      'array<struct<x:long>>',
+      'array<struct<x:long,y:long>>',
+    ],
+  ])('%s -> refused, told by name and type, and nothing was added', async (_, was, is, column, stored, given) => {
+    const world = newWorld(memoryWorld)
+    await apply(world.flow({ ...type1, flow: 'f', schema: fields }), u(1, 10, 'A'))
+    const before = [await schemaOf(world.target), await schemaOf(world.state)]
+    const schema = `extra: long, ${fields.replace(was, is)}`
+    const refusal = await refusalOf(apply(world.flow({ ...type1, flow: 'g', schema }), { id: 1, seq: 20, op: 'U' }))
+    expect(refusal).toMatchObject({
+      code: 'AUTOCDC_INVALID_STATE',
+      details: { reason: 'TARGET_SCHEMA_DRIFT', columns: [{ column, stored, given }] },
+    })
+    expect(refusal.message).toContain(`\`${column}\` is ${stored} there and ${given} here`)
+    expect([await schemaOf(world.target), await schemaOf(world.state)]).toEqual(before)
+    expect([...pinsOf(await world.target.log.refresh()).keys()]).toEqual(['f'])
+  })
+
+  test('a type of key or sequence -> drift, as ever', async () => {
+    const world = newWorld(memoryWorld)
+    await apply(world.flow({ ...type1, flow: 'f', schema: narrow }), u(1, 10, 'A'))
+    const asText = world.flow({ ...type1, flow: 'f', schema: narrow.replace('seq: long', 'seq: string') })
+    const asKey = world.flow({ ...type1, flow: 'f', schema: narrow.replace('id: long', 'id: string') })
+    expect((await refusalOf(apply(asKey, { id: 'x', seq: 20 }))).details).toMatchObject({ reason: 'KEY_SCHEMA_DRIFT' })
+    expect((await refusalOf(apply(asText, { id: 1, seq: 'x' }))).details).toMatchObject({
+      reason: 'SEQUENCING_TYPE_DRIFT',
+    })
   })
 })
