@@ -6,6 +6,8 @@
  */
 import type { Datum } from '../protocol/datum.ts'
 import type { DataType, StructType } from '../protocol/types.ts'
+import type { PayloadColumn } from './definition.ts'
+import type { CdcEvent } from './event.ts'
 
 /** Whether an event wrote a value; of a struct that is written leaf by leaf: of each field, in the type's order. */
 export type Authorship = boolean | readonly Authorship[]
@@ -45,4 +47,61 @@ export function authorshipOf(struct: Authorship, place: number): Authorship {
 export function writtenUnlessNull(datum: Datum, type: DataType): Authorship {
   if (!hasLeaves(type)) return datum !== null
   return type.fields.map((field, place) => writtenUnlessNull(partOf(datum, place), field.type))
+}
+
+type Column = Pick<PayloadColumn, 'type' | 'mayStay'>
+
+/** The columns' values. @param values of their working columns (leaves.ts), in order */
+export function payloadOfLeaves(payload: readonly Column[], values: readonly Datum[]): readonly Datum[] {
+  let at = 0
+  const take = (type: DataType, mayStay: boolean): Datum =>
+    mayStay && hasLeaves(type)
+      ? structOfParts(type.fields.map((field) => take(field.type, true)))
+      : (values[at++] ?? null)
+  return payload.map(({ type, mayStay }) => take(type, mayStay))
+}
+
+/** What an event wrote of the columns. @param flags of the working columns that may stay, in order */
+export function authorshipOfLeaves(payload: readonly Column[], flags: readonly Datum[]): readonly Authorship[] {
+  let at = 0
+  const take = (type: DataType): Authorship =>
+    hasLeaves(type) ? type.fields.map((field) => take(field.type)) : flags[at++] !== false
+  return payload.map(({ type, mayStay }) => !mayStay || take(type))
+}
+
+/** What an event wrote, as tables have it. @param written the stored struct, of this type */
+export function storedAuthorship(
+  payload: readonly (Column & { readonly name: string })[],
+  written: Datum,
+  type: DataType | undefined,
+): readonly Authorship[] {
+  const flags = type?.kind === 'struct' ? type.fields.map(({ name }) => name.toLowerCase()) : []
+  const take = (of: DataType, stored: Datum): Authorship =>
+    hasLeaves(of) ? of.fields.map((field, place) => take(field.type, partOf(stored, place))) : stored !== false
+  return payload.map(
+    (column) => !column.mayStay || take(column.type, partOf(written, flags.indexOf(column.name.toLowerCase()))),
+  )
+}
+
+/** What an event wrote of a column, and which parts of it. */
+export interface WrittenValue {
+  readonly value: Datum
+  readonly authored: Authorship
+}
+
+/** What an event wrote, by column; columns of which it wrote nothing are absent. */
+export function writtenValues(
+  payload: readonly { readonly name: string }[],
+  event: Pick<CdcEvent, 'kind' | 'payload' | 'authored'>,
+): ReadonlyMap<string, WrittenValue> {
+  if (event.kind === 'delete') return new Map()
+  const values = payload.map(({ name }, place): readonly [string, WrittenValue] => {
+    const authored = event.authored === undefined ? true : authorshipOf(event.authored, place)
+    return [name, { value: event.payload[place] ?? null, authored }]
+  })
+  return new Map(values.filter(([, { authored }]) => isSomeWritten(authored)))
+}
+
+export function isSomeWritten(authored: Authorship): boolean {
+  return typeof authored === 'boolean' ? authored : authored.some(isSomeWritten)
 }

@@ -13,6 +13,7 @@ import type { StagedRows } from '../relation/data-plane.ts'
 import type { Relation } from '../relation/tree.ts'
 import type { SystemAxis } from './definition.ts'
 import { metadataField, stateColumn } from './layout.ts'
+import { columnsApart, writtenFlags } from './leaves.ts'
 import { type OutcomeRows, countNames, malformedCount } from './outcome-rows.ts'
 import {
   type NamedValue,
@@ -67,7 +68,7 @@ export class BeliefColumns {
   compared(): NamedValue[] {
     const { columns } = this
     return [
-      ...columns.definition.payload.map((column) => ({
+      ...columns.leaves.map((column) => ({
         name: payloadName(column.name),
         value: columns.payload(column),
       })),
@@ -121,10 +122,14 @@ export class BeliefRows implements BatchOutcomeRows {
     const { definition } = columns
     const { names } = definition
     const isKey = new Set(definition.keys.map(({ name }) => name))
+    const apart = columnsApart(definition.payload, payloadName)
     const values = new Map<string, Expr>([
       ...definition.selected.map(
         ({ name, type }) =>
-          [name.toLowerCase(), col(isKey.has(name) ? keyName(name) : payloadName(name), type)] as const,
+          [
+            name.toLowerCase(),
+            apart.get(name) ?? col(isKey.has(name) ? keyName(name) : payloadName(name), type),
+          ] as const,
       ),
       [names.start.toLowerCase(), columns.start],
       [names.end.toLowerCase(), columns.end],
@@ -156,9 +161,9 @@ export class BeliefRows implements BatchOutcomeRows {
 
   stateRows(attempt: number): Relation {
     const { columns, start } = this.#names
-    const { flow, selected, keys, isPartial } = columns.definition
+    const { flow, selected, keys, payload, isPartial } = columns.definition
+    const apart = columnsApart(payload, payloadName)
     const isKey = new Set(keys.map(({ name }) => name))
-    const written = structOf(columns.partial.map(({ name }) => ({ name, value: bool(writesName(name)) })))
     return {
       kind: 'project',
       input: this.#of(kindOf.event),
@@ -169,10 +174,10 @@ export class BeliefRows implements BatchOutcomeRows {
         { name: `s.${stateColumn.isDelete}`, value: columns.isDelete },
         ...selected.map(({ name, type }) => ({
           name: `s.${name}`,
-          value: col(isKey.has(name) ? keyName(name) : payloadName(name), type),
+          value: apart.get(name) ?? col(isKey.has(name) ? keyName(name) : payloadName(name), type),
         })),
         { name: `s.${stateColumn.system}`, value: start },
-        ...(isPartial ? [{ name: `s.${stateColumn.written}`, value: written }] : []),
+        ...(isPartial ? [{ name: `s.${stateColumn.written}`, value: writtenFlags(payload, writesName) }] : []),
       ],
     }
   }

@@ -97,8 +97,8 @@ export class BitemporalEvents {
   }
 
   #payloadNames(): string[] {
-    const { definition, partial } = this.#words.columns
-    return [...definition.payload.map(({ name }) => payloadName(name)), ...partial.map(({ name }) => writesName(name))]
+    const { leaves, partial } = this.#words.columns
+    return [...leaves.map(({ name }) => payloadName(name)), ...partial.map(({ name }) => writesName(name))]
   }
 
   /** Each key with its first new system sequence. */

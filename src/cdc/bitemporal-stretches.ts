@@ -12,6 +12,7 @@ import type { BatchBounds, BatchGround } from './compute.ts'
 import { action, finalName, outcome } from './fold.ts'
 import { firstOfKey } from './event-rows.ts'
 import { metadataField, tableColumn } from './layout.ts'
+import { leafIn } from './leaves.ts'
 import { tie } from './resolve-ties.ts'
 import { isBefore } from './sequence-order.ts'
 import {
@@ -87,7 +88,10 @@ export class BeliefStretches {
     return [
       ...definition.keys.map(({ name, type }) => ({ name: keyName(name), value: column(name, type) })),
       { name: row.sequence, value: fieldOf(metadata, metadataField.sequence) },
-      ...definition.payload.map(({ name, type }) => ({ name: payloadName(name), value: column(name, type) })),
+      ...this.#words.columns.leaves.map((leaf) => ({
+        name: payloadName(leaf.name),
+        value: leafIn(column(leaf.of.name, leaf.of.type), leaf),
+      })),
       { name: row.start, value: column(names.start, sequenceType) },
       { name: row.end, value: column(names.end, sequenceType) },
       { name: systemSequence, value: column(this.#words.system.names.start, this.#words.system.type) },
@@ -201,7 +205,7 @@ export class BeliefStretches {
       columns: [
         ...this.#words.columns.keepKeys(),
         { name: row.sequence, value: this.#words.columns.sequence },
-        ...definition.payload.map(({ name, type: own }) => ({
+        ...this.#words.columns.leaves.map(({ name, type: own }) => ({
           name: payloadName(name),
           value: col(finalName(name), own),
         })),

@@ -52,8 +52,8 @@ export interface FlowDefinition {
     readonly isTruncate: Expr | undefined
     /** A selected column's value. */
     readonly value: (column: RelationColumn) => Expr
-    /** TRUE where the event writes the column. */
-    readonly writes: (column: PayloadColumn) => Expr | undefined
+    /** TRUE where the event writes the column, or the leaf of it that has this value; undefined: every event does. */
+    readonly writes: (column: PayloadColumn, value: Expr) => Expr | undefined
   }
 }
 
@@ -123,7 +123,7 @@ export function defineFlow(
       isDelete: predicate(options.applyAsDeleteWhen, 'applyAsDeleteWhen', columns, setting),
       isTruncate: predicate(options.applyAsTruncateWhen, 'applyAsTruncateWhen', columns, setting),
       value: fromSource,
-      writes: (column) => writes(column, listed, columns, setting),
+      writes: (column, value) => writes(column, value, listed, columns, setting),
     },
   }
 }
@@ -261,12 +261,13 @@ function predicate(
 /** Keys are always written; a NULL is written where its column is not to be ignored. */
 function writes(
   column: PayloadColumn,
+  value: Expr,
   listed: RelationColumn | undefined,
   columns: readonly RelationColumn[],
   setting: StatementSetting,
 ): Expr | undefined {
   if (!column.mayStay) return undefined
-  if (listed === undefined) return call('is not null', [fromSource(column)])
+  if (listed === undefined) return call('is not null', [value])
   const frozen = { nowMicros: setting.nowMicros, timeZone: 'UTC' } as const
   const quote = (name: string) => `\`${name.replaceAll('`', '``')}\``
   const text = `coalesce(array_contains(s.${quote(listed.name)}, '${column.name.replaceAll("'", "''")}'), false)`

@@ -3,6 +3,7 @@ import type { Expr } from '../expr/tree.ts'
 import { col } from '../expr/walk.ts'
 import type { Relation } from '../relation/tree.ts'
 import type { FlowDefinition } from './definition.ts'
+import { type LeafColumn, leafIn } from './leaves.ts'
 import { comparable, restored } from './sequence-order.ts'
 import { all, doubleType, intOf, integerType, isThere, no, not, nothing, structOf, surely, when, yes } from './terms.ts'
 import { type WorkingColumns, origin, systemSequence } from './working-rows.ts'
@@ -15,16 +16,16 @@ export function eventRows(columns: WorkingColumns, source: Relation): Relation {
   const { definition } = columns
   const { isDelete, sequence } = definition.source
   const deletes = isDelete === undefined ? no : surely(isDelete)
-  const written = new Map(definition.payload.map((column) => [column, definition.source.writes(column)]))
+  const valueOf = (leaf: LeafColumn) => leafIn(definition.source.value(leaf.of), leaf)
+  const written = new Map(columns.leaves.map((leaf) => [leaf, definition.source.writes(leaf.of, valueOf(leaf))]))
   const fields = columns.project({
     key: (_, place) => keyValue(definition, place),
-    payload: (column) => {
-      const writes = written.get(column)
-      const value = definition.source.value(column)
+    payload: (leaf) => {
+      const writes = written.get(leaf)
       const kept = writes === undefined ? not(deletes) : all(not(deletes), writes)
-      return when(kept, value, nothing(column.type))
+      return when(kept, valueOf(leaf), nothing(leaf.type))
     },
-    writes: (column) => when(deletes, yes, written.get(column) ?? yes),
+    writes: (leaf) => when(deletes, yes, written.get(leaf) ?? yes),
     shown: (column) => nothing(column.type),
     rest: {
       sequence: sequenceOf(definition, sequence),

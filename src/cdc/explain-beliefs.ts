@@ -5,6 +5,7 @@
 import { compareDatums, datumsEqual } from '../protocol/datum-order.ts'
 import type { Datum } from '../protocol/datum.ts'
 import type { RunOptions } from '../relation/data-plane.ts'
+import { writtenValues } from './authorship.ts'
 import type { BatchTables } from './batch-tables.ts'
 import type { BitemporalRow, SystemEvent } from './bitemporal-oracle.ts'
 import { compareTied } from './canonical-order.ts'
@@ -133,7 +134,6 @@ class BeliefWords {
       return { ...words, ...told, why: `${learnt}; ${words.why}` }
     }
     const { payload } = definition
-    const wrote = event.kind === 'delete' ? [] : payload.filter((_, at) => event.authored?.[at] !== false)
     const by = isTied(event)
       ? `says what was learnt at ${this.#systemText(first?.system ?? null)} already`
       : `another event at ${this.#text(event.sequence)}, learnt at ${this.#systemText(first?.system ?? null)}, goes before it: ${
@@ -143,7 +143,7 @@ class BeliefWords {
       ...told,
       sequence: event.sequence,
       role: 'overruled',
-      wrote: new Map(wrote.map((column) => [column.name, event.payload[payload.indexOf(column)] ?? null])),
+      wrote: writtenValues(payload, event),
       why: `${learnt}; ${by}`,
     }
   }

@@ -4,6 +4,7 @@
  */
 import { datumsEqual } from '../protocol/datum-order.ts'
 import type { Datum } from '../protocol/datum.ts'
+import { type WrittenValue, writtenValues } from './authorship.ts'
 import type { FlowDefinition } from './definition.ts'
 import { liveTruncates, watermarkOf } from './maintenance/kept-flow.ts'
 import { type FoundRow, type RowDifference, differencesOf } from './maintenance/verify-key.ts'
@@ -29,8 +30,8 @@ export type EventRole =
 export interface ExplainedEvent {
   readonly sequence: Datum
   readonly role: EventRole
-  /** By payload column, as the event wrote them; columns it did not write are absent. */
-  readonly wrote: ReadonlyMap<string, Datum>
+  /** By payload column; columns of which the event wrote nothing are absent. */
+  readonly wrote: ReadonlyMap<string, WrittenValue>
   readonly storedIn: readonly StoredEvent['storedIn'][]
   /** Of the flow that put it into the state. */
   readonly flow: string | undefined
@@ -105,11 +106,10 @@ export class Words {
     const same = this.#all.filter(({ sequence }) => this.#equal(sequence, event.sequence))
     const role = this.#role(event, place)
     const { payload } = this.#definition
-    const wrote = event.kind === 'delete' ? [] : payload.filter((_, at) => event.authored?.[at] !== false)
     return {
       sequence: event.sequence,
       role,
-      wrote: new Map(wrote.map((column) => [column.name, event.payload[payload.indexOf(column)] ?? null])),
+      wrote: writtenValues(payload, event),
       storedIn: [...new Set(same.map(({ storedIn }) => storedIn))],
       flow: same.find(({ flow }) => flow !== undefined)?.flow,
       why: this.#why(event, place, role),

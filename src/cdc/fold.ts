@@ -149,7 +149,7 @@ function beside(columns: WorkingColumns, events: Relation): Relation {
     [outcome.newEnd, { function: 'lead', value: columns.sequence, type: definition.sequenceType, frame: 'partition' }],
     [step.runStart, { function: 'min', value: starts, type: starts.type, frame: 'partition' }],
     [step.latestStored, { function: 'max', value: when(stored, sequences), type: sequences.type, frame: 'partition' }],
-    ...definition.payload
+    ...columns.leaves
       .filter(({ isTracked }) => isTracked)
       .map((column) => lag(finalValue(columns, column), previousName(column))),
   ])
@@ -159,7 +159,7 @@ function beside(columns: WorkingColumns, events: Relation): Relation {
 function markRuns(columns: WorkingColumns, neighbours: Relation): Relation {
   const { definition } = columns
   const before = bool(step.deletedBefore)
-  const tracked = definition.payload.filter(({ isTracked }) => isTracked)
+  const tracked = columns.leaves.filter(({ isTracked }) => isTracked)
   const goesOn = all(
     not(columns.isDelete),
     not(first(before, yes)),
@@ -185,8 +185,8 @@ function kept(columns: WorkingColumns): NamedValue[] {
   const own = (name: string, type: DataType): NamedValue => ({ name, value: col(name, type) })
   return [
     ...columns.keepKeys(),
-    ...definition.payload.map(({ name, type }) => own(payloadName(name), type)),
-    ...definition.payload.map((column) => ({ name: finalName(column.name), value: finalValue(columns, column) })),
+    ...columns.leaves.map(({ name, type }) => own(payloadName(name), type)),
+    ...columns.leaves.map((column) => ({ name: finalName(column.name), value: finalValue(columns, column) })),
     ...columns.partial.flatMap(({ name, type }) => [own(writesName(name), booleanType), own(shownName(name), type)]),
     own(row.sequence, sequence),
     own(row.isDelete, booleanType),
@@ -230,7 +230,7 @@ function decided(columns: WorkingColumns): NamedValue[] {
   const isKept = any(equal(columns.origin, intOf(origin.state)), equal(columns.origin, intOf(origin.truncate)))
   return [
     ...kept(columns).filter(({ name }) => !name.startsWith('f.') && !finalNames(columns).has(name)),
-    ...definition.payload.map(({ name, type }) => ({ name: finalName(name), value: col(finalName(name), type) })),
+    ...columns.leaves.map(({ name, type }) => ({ name: finalName(name), value: col(finalName(name), type) })),
     { name: outcome.newStart, value: col(outcome.newStart, definition.sequenceType) },
     {
       name: outcome.action,
@@ -254,5 +254,5 @@ function decided(columns: WorkingColumns): NamedValue[] {
 }
 
 function finalNames(columns: WorkingColumns): ReadonlySet<string> {
-  return new Set(columns.definition.payload.map(({ name }) => finalName(name)))
+  return new Set(columns.leaves.map(({ name }) => finalName(name)))
 }

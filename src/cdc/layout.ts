@@ -3,12 +3,13 @@ import type { Snapshot } from '../log/snapshot.ts'
 import type { DataType, StructType } from '../protocol/types.ts'
 import type { RelationColumn } from '../relation/tree.ts'
 import type { FlowDefinition } from './definition.ts'
+import { flagsType } from './leaves.ts'
 
 /** Fields of the target's metadata column. */
 export const metadataField = {
   /** Of the event that gave the row its values: in type 2 its record start. */
   sequence: 'sequence',
-  /** Partial flows: a flag for each column, whether that event wrote it. */
+  /** Partial flows: a flag for each column, whether that event wrote it; a struct for a struct, with a flag for each leaf. */
   written: 'written',
 } as const
 
@@ -28,7 +29,7 @@ const nullable = { nullable: true, metadata: {} } as const
 function writtenType(definition: FlowDefinition): DataType {
   const fields = definition.payload
     .filter(({ mayStay }) => mayStay)
-    .map(({ name }) => ({ name, type: { kind: 'boolean' } as const, ...nullable }))
+    .map((column) => ({ name: column.name, type: flagsType(column), ...nullable }))
   return { kind: 'struct', fields }
 }
 

@@ -10,6 +10,7 @@ import type { StagedRows } from '../relation/data-plane.ts'
 import type { Relation, ScanFile } from '../relation/tree.ts'
 import { targetColumns } from '../transaction/write-request.ts'
 import { nameIn, stateColumn, stateColumnsOf, tableColumn } from './layout.ts'
+import { flagIn, leafIn } from './leaves.ts'
 import type { AttemptRange, Pin } from './pins.ts'
 import { reshaped } from './reshaped.ts'
 import { comparable, isBefore, restored } from './sequence-order.ts'
@@ -19,7 +20,6 @@ import {
   atLeast,
   bool,
   equal,
-  fieldOf,
   first,
   intOf,
   isNull,
@@ -138,8 +138,8 @@ export function stateFields(columns: WorkingColumns, state: Snapshot) {
   const written = flags === undefined ? undefined : column(flags.name, flags.type)
   return columns.project({
     key: (_, place) => column(definition.keys[place]?.name ?? '', definition.keys[place]?.type ?? { kind: 'void' }),
-    payload: ({ name, type }) => column(name, type),
-    writes: ({ name }) => (written === undefined ? yes : first(fieldOf(written, name), surely(isDelete))),
+    payload: (leaf) => leafIn(column(leaf.of.name, leaf.of.type), leaf),
+    writes: (leaf) => (written === undefined ? yes : first(flagIn(written, leaf), surely(isDelete))),
     shown: ({ type }) => nothing(type),
     rest: {
       sequence: column(stateColumn.sequence, definition.sequenceType),

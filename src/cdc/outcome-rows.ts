@@ -7,6 +7,7 @@ import type { Relation } from '../relation/tree.ts'
 import type { FlowDefinition } from './definition.ts'
 import { action, finalName, outcome } from './fold.ts'
 import { metadataField, stateColumn } from './layout.ts'
+import { columnsApart, writtenFlags } from './leaves.ts'
 import { tie } from './resolve-ties.ts'
 import { stagedRelation } from './staged-relation.ts'
 import { isTargetRow } from './shapes.ts'
@@ -49,9 +50,10 @@ export class OutcomeRows {
     const isOpen = scdType === 1 ? yes : isNull(end)
     const where = all(this.#is(action.insert, action.update), which === 'open' ? isOpen : not(isOpen))
     const values = new Map<string, Expr>()
+    const apart = columnsApart(this.#definition.payload, finalName)
     for (const { name, type } of selected) {
       const isKey = keys.some((key) => key.name === name)
-      values.set(name.toLowerCase(), col(isKey ? keyName(name) : finalName(name), type))
+      values.set(name.toLowerCase(), apart.get(name) ?? col(isKey ? keyName(name) : finalName(name), type))
     }
     if (scdType === 2) {
       values.set(names.start.toLowerCase(), col(outcome.newStart, sequenceType))
@@ -75,7 +77,7 @@ export class OutcomeRows {
   }
 
   #written(): Expr {
-    return structOf(this.#columns.partial.map(({ name }) => ({ name, value: bool(writesName(name)) })))
+    return writtenFlags(this.#definition.payload, writesName)
   }
 
   /** Places of target rows that go: `row.file`, `row.position`. */
@@ -92,7 +94,8 @@ export class OutcomeRows {
 
   /** Events for the state, as `s.<column>` of the state table. */
   stateRows(attempt: number): Relation {
-    const { flow, selected, keys, sequenceType, isPartial } = this.#definition
+    const { flow, selected, keys, payload, sequenceType, isPartial } = this.#definition
+    const apart = columnsApart(payload, payloadName)
     return {
       kind: 'project',
       input: { kind: 'filter', input: this.#staged, where: bool(outcome.keep) },
@@ -103,7 +106,7 @@ export class OutcomeRows {
         { name: `s.${stateColumn.isDelete}`, value: bool(row.isDelete) },
         ...selected.map(({ name, type }) => {
           const isKey = keys.some((key) => key.name === name)
-          return { name: `s.${name}`, value: col(isKey ? keyName(name) : payloadName(name), type) }
+          return { name: `s.${name}`, value: apart.get(name) ?? col(isKey ? keyName(name) : payloadName(name), type) }
         }),
         ...(isPartial ? [{ name: `s.${stateColumn.written}`, value: this.#written() }] : []),
       ],

@@ -162,7 +162,7 @@ export function comparedFields(columns: WorkingColumns): NamedValue[] {
   const flag = (name: string, value: Expr): NamedValue => ({ name, value, isNeverNull: true })
   return [
     flag('del', columns.isDelete),
-    ...columns.definition.payload.flatMap((column) => {
+    ...columns.leaves.flatMap((column) => {
       const value = columns.payload(column)
       const plain = filled(value)
       return [
@@ -220,7 +220,7 @@ function resultOf(columns: WorkingColumns, result: Result): NamedValue[] {
     { name: row.sequence, value: columns.sequence },
     { name: row.isDelete, value: result.isDelete },
     { name: row.origin, value: result.origin },
-    ...columns.definition.payload.map((column) => ({ name: payloadName(column.name), value: result.payload(column) })),
+    ...columns.leaves.map((column) => ({ name: payloadName(column.name), value: result.payload(column) })),
     ...columns.partial.map((column) => ({ name: writesName(column.name), value: result.writes(column) })),
     ...columns.partial.map((column) => ({ name: shownName(column.name), value: result.shown(column) })),
     { name: row.file, value: columns.file },

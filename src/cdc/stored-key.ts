@@ -14,6 +14,7 @@ import { TransactionState } from '../transaction/state.ts'
 import { targetColumns } from '../transaction/write-request.ts'
 import type { DataType } from '../protocol/types.ts'
 import type { BatchTables } from './batch-tables.ts'
+import { type Authorship, storedAuthorship, writtenOver } from './authorship.ts'
 import type { FlowDefinition } from './definition.ts'
 import type { CdcEvent } from './event.ts'
 import { metadataField, metadataType, stateColumn, stateColumnsOf, tableColumn } from './layout.ts'
@@ -120,7 +121,9 @@ function headOf(values: Values, key: readonly Datum[], definition: FlowDefinitio
     key,
     sequence: fieldOf(metadata, type, metadataField.sequence),
     kind: 'upsert',
-    payload: definition.payload.map(({ name }, place) => (authored?.[place] === false ? null : values(name))),
+    payload: definition.payload.map(({ name, type: own }, place) =>
+      writtenOver(null, values(name), authored?.[place], own),
+    ),
     authored,
     storedIn: 'target',
   }
@@ -151,8 +154,8 @@ export function fieldOf(struct: Datum, type: DataType | undefined, name: string)
 }
 
 /** Undefined: the event wrote every column. */
-function writtenFlags(written: Datum, definition: FlowDefinition): readonly boolean[] | undefined {
+function writtenFlags(written: Datum, definition: FlowDefinition): readonly Authorship[] | undefined {
   if (written === null) return undefined
   const type = stateColumnsOf(definition).find(({ name }) => name === stateColumn.written)?.type
-  return definition.payload.map(({ name, mayStay }) => !mayStay || fieldOf(written, type, name) !== false)
+  return storedAuthorship(definition.payload, written, type)
 }

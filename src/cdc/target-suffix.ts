@@ -16,6 +16,7 @@ import type { StagedRows } from '../relation/data-plane.ts'
 import type { Relation, ScanFile } from '../relation/tree.ts'
 import { targetColumns } from '../transaction/write-request.ts'
 import { metadataField, nameIn } from './layout.ts'
+import { type LeafColumn, flagIn, leafIn } from './leaves.ts'
 import { isBefore, isSame } from './sequence-order.ts'
 import {
   all,
@@ -111,16 +112,19 @@ export function targetFields(columns: WorkingColumns, snapshot: Snapshot) {
     snapshot.columns.find(({ name }) => name === metadataName)?.type ?? { kind: 'void' },
   )
   const written = definition.isPartial ? fieldOf(metadata, metadataField.written) : undefined
+  const shown = (leaf: LeafColumn) => leafIn(column(leaf.of.name, leaf.of.type), leaf)
   const interval = (name: string) =>
     definition.scdType === 2 ? column(name, definition.sequenceType) : nothing(definition.sequenceType)
   return columns.project({
     key: (_, place) => column(definition.keys[place]?.name ?? '', definition.keys[place]?.type ?? { kind: 'void' }),
-    payload: ({ name, type, mayStay }) => {
-      const value = column(name, type)
-      return written === undefined || !mayStay ? value : when(surely(fieldOf(written, name)), value, nothing(type))
+    payload: (leaf) => {
+      const value = shown(leaf)
+      return written === undefined || !leaf.mayStay
+        ? value
+        : when(surely(flagIn(written, leaf)), value, nothing(leaf.type))
     },
-    writes: ({ name }) => (written === undefined ? yes : surely(fieldOf(written, name))),
-    shown: ({ name, type }) => column(name, type),
+    writes: (leaf) => (written === undefined ? yes : surely(flagIn(written, leaf))),
+    shown,
     rest: {
       sequence: fieldOf(metadata, metadataField.sequence),
       isDelete: no,

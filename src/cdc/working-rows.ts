@@ -1,7 +1,8 @@
 /**
  * The rows that a batch works on: one a row of the target, of the state or of the batch, all as events. Names of their columns:
  *
- *   k.<key>  p.<payload>          the user's columns; p.* as the event has them, NULL where it leaves the column as it was
+ *   k.<key>  p.<payload>          the user's columns; p.* as the event has them, NULL where it leaves the column as it was. A struct that may
+ *                                 stay has a column for each leaf instead (leaves.ts), here and below
  *   w.<payload>                   the event writes the column (partial flows, columns that may stay)
  *   c.<payload>                   what the target shows there (partial flows, rows of the target)
  *   $seq $del                     sequence; whether the event deletes
@@ -12,6 +13,7 @@
 import type { Expr } from '../expr/tree.ts'
 import { col } from '../expr/walk.ts'
 import type { FlowDefinition, PayloadColumn } from './definition.ts'
+import { type LeafColumn, leavesOf } from './leaves.ts'
 import { type NamedValue, bool, doubleType, integerType } from './terms.ts'
 
 export const origin = {
@@ -56,7 +58,10 @@ export class WorkingColumns {
   readonly origin = col(row.origin, integerType)
   readonly file = col(row.file, integerType)
   readonly position = col(row.position, doubleType)
-  readonly partial: readonly PayloadColumn[]
+  /** Of the payload, what working rows have a column for. */
+  readonly leaves: readonly LeafColumn[]
+  /** Those that an event may leave as they were. */
+  readonly partial: readonly LeafColumn[]
 
   constructor(definition: FlowDefinition) {
     this.definition = definition
@@ -65,7 +70,8 @@ export class WorkingColumns {
     this.sequence = col(row.sequence, definition.sequenceType)
     this.start = col(row.start, definition.sequenceType)
     this.end = col(row.end, definition.sequenceType)
-    this.partial = definition.payload.filter(({ mayStay }) => mayStay)
+    this.leaves = definition.payload.flatMap(leavesOf)
+    this.partial = this.leaves.filter(({ mayStay }) => mayStay)
   }
 
   payload({ name, type }: PayloadColumn): Expr {
@@ -88,15 +94,15 @@ export class WorkingColumns {
   /** All columns of a working row, each as `value` gives it. */
   project(value: {
     readonly key: (name: string, place: number) => Expr
-    readonly payload: (column: PayloadColumn) => Expr
-    readonly writes: (column: PayloadColumn) => Expr
-    readonly shown: (column: PayloadColumn) => Expr
+    readonly payload: (leaf: LeafColumn) => Expr
+    readonly writes: (leaf: LeafColumn) => Expr
+    readonly shown: (leaf: LeafColumn) => Expr
     readonly rest: Readonly<Record<keyof typeof row, Expr>>
   }): NamedValue[] {
-    const { keys, payload } = this.definition
+    const { keys } = this.definition
     return [
       ...keys.map(({ name }, place) => ({ name: keyName(name), value: value.key(name, place) })),
-      ...payload.map((column) => ({ name: payloadName(column.name), value: value.payload(column) })),
+      ...this.leaves.map((leaf) => ({ name: payloadName(leaf.name), value: value.payload(leaf) })),
       ...this.partial.map((column) => ({ name: writesName(column.name), value: value.writes(column) })),
       ...this.partial.map((column) => ({ name: shownName(column.name), value: value.shown(column) })),
       ...(Object.keys(row) as (keyof typeof row)[]).map((name) => ({ name: row[name], value: value.rest[name] })),

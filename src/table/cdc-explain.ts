@@ -1,5 +1,6 @@
 /** `explain` as users get it: values as JavaScript has them, sequences as text. */
 import { failure } from '../base/errors.ts'
+import { type WrittenValue, authorshipOf, isSomeWritten, partOf } from '../cdc/authorship.ts'
 import type { BatchTables } from '../cdc/batch-tables.ts'
 import type { FlowDefinition } from '../cdc/definition.ts'
 import { explainBeliefs, readStoredBeliefs } from '../cdc/explain-beliefs.ts'
@@ -9,6 +10,7 @@ import { printSequence } from '../cdc/sequence-text.ts'
 import { readStoredKey } from '../cdc/stored-key.ts'
 import type { Datum } from '../protocol/datum.ts'
 import { fromJs, toJs } from '../protocol/js-values.ts'
+import type { DataType } from '../protocol/types.ts'
 import type { RunOptions } from './options.ts'
 import type { Row } from './source-rows.ts'
 
@@ -23,7 +25,7 @@ export interface KeyEvent {
   readonly role: EventRole
   /** Bitemporal targets alone: the system sequence at which it was learnt, as text. */
   readonly learnt?: string
-  /** What the event wrote. Empty for a delete. */
+  /** What the event wrote; of a struct that it may leave as it was the leaves it wrote. Empty for a delete. */
   readonly values: Readonly<Record<string, unknown>>
   /** target: a row has it. state: the state table has it. end: only the end of a row tells of it. Empty: a truncate, which the log keeps. */
   readonly storedIn: readonly ('target' | 'state' | 'end')[]
@@ -112,14 +114,26 @@ function toldEvent(definition: FlowDefinition, event: ExplainedEvent): KeyEvent 
     sequence: printSequence(sequence, definition.sequenceType),
     role,
     values: Object.fromEntries(
-      definition.payload
-        .filter(({ name }) => wrote.has(name))
-        .map(({ name, type }) => [name, toJs(wrote.get(name) ?? null, type)]),
+      definition.payload.flatMap(({ name, type }) => {
+        const written = wrote.get(name)
+        return written === undefined ? [] : [[name, writtenJs(written, type)]]
+      }),
     ),
     storedIn,
     flow,
     why,
   }
+}
+
+/** Of a struct that is written leaf by leaf the written leaves alone. */
+function writtenJs({ value, authored }: WrittenValue, type: DataType): unknown {
+  if (typeof authored === 'boolean' || type.kind !== 'struct') return toJs(value, type)
+  return Object.fromEntries(
+    type.fields.flatMap((field, place) => {
+      const part = { value: partOf(value, place), authored: authorshipOf(authored, place) }
+      return isSomeWritten(part.authored) ? [[field.name, writtenJs(part, field.type)]] : []
+    }),
+  )
 }
 
 function toldRow(definition: FlowDefinition, { start, end, recordStart, payload, why }: ExplainedRow): KeyRow {

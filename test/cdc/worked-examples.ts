@@ -4,6 +4,7 @@
  */
 import type { CdcEvent, EventSchema } from '../../src/cdc/event.ts'
 import { bothTrackedSchema, gone, ignoringNulls, nameSchema, upsert } from './event-words.ts'
+import { leafExamples } from './leaf-examples.ts'
 
 export interface WorkedExample {
   readonly id: string
@@ -263,4 +264,5 @@ export const workedExamples: readonly WorkedExample[] = [
     state: [],
     type1: 'NULL/y 20',
   },
+  ...leafExamples,
 ]

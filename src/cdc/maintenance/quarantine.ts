@@ -19,6 +19,7 @@ import { growTable } from '../growing-tables.ts'
 import { shapedFor, writeBeside } from '../side-writes.ts'
 import { sourceOf } from '../state-log.ts'
 import { sequenceOf } from '../event-rows.ts'
+import { columnsApart } from '../leaves.ts'
 import { hasNoSequence, isBad } from '../prepare.ts'
 import { booleanType, longOf, no, nothing, stringOf, surely, when, yes } from '../terms.ts'
 import { keyName, payloadName, row } from '../working-rows.ts'
@@ -81,10 +82,11 @@ export function badSourceRows(definition: FlowDefinition, source: Relation): Rel
 /** Events, as working rows. */
 export function asideEvents(definition: FlowDefinition, events: Relation, reason: QuarantineReason): Relation {
   const isKey = new Set(definition.keys.map(({ name }) => name))
+  const apart = columnsApart(definition.payload, payloadName)
   const columns = asideFields(definition, stringOf(reason), {
     sequence: col(row.sequence, definition.sequenceType),
     isDelete: col(row.isDelete, booleanType),
-    value: ({ name, type }) => col(isKey.has(name) ? keyName(name) : payloadName(name), type),
+    value: ({ name, type }) => apart.get(name) ?? col(isKey.has(name) ? keyName(name) : payloadName(name), type),
   })
   return { kind: 'project', input: events, columns }
 }

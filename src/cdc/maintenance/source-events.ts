@@ -4,8 +4,10 @@ import type { SourceRows } from '../../commands/source.ts'
 import { col } from '../../expr/walk.ts'
 import type { Datum } from '../../protocol/datum.ts'
 import type { RelationColumn } from '../../relation/tree.ts'
+import { authorshipOfLeaves, payloadOfLeaves } from '../authorship.ts'
 import type { FlowDefinition, PayloadColumn } from '../definition.ts'
 import type { CdcEvent } from '../event.ts'
+import { leavesOf } from '../leaves.ts'
 import { prepareBatch } from '../prepare.ts'
 import { type WorkingColumns, keyName, payloadName, row, systemSequence, writesName } from '../working-rows.ts'
 import { type MaintenanceContext, rowsIn } from './maintenance-context.ts'
@@ -26,7 +28,8 @@ export async function eventsFrom(
   const { system } = definition
   const { events, truncates } = await prepareBatch(plane, columns, source, options)
   const payload = stored.payload.map((column) => named(definition.payload, column.name))
-  const partial = payload.filter(({ mayStay }) => mayStay)
+  const leaves = payload.flatMap(leavesOf)
+  const partial = leaves.filter(({ mayStay }) => mayStay)
   const shown = {
     kind: 'project',
     input: events,
@@ -37,14 +40,14 @@ export async function eventsFrom(
       }),
       { name: row.sequence, value: columns.sequence },
       { name: row.isDelete, value: columns.isDelete },
-      ...payload.map((column) => ({ name: payloadName(column.name), value: columns.payload(column) })),
+      ...leaves.map((column) => ({ name: payloadName(column.name), value: columns.payload(column) })),
       ...partial.map((column) => ({ name: writesName(column.name), value: columns.writes(column) })),
       ...(system === undefined ? [] : [{ name: systemSequence, value: col(systemSequence, system.type) }]),
     ],
   } as const
   const rows = await rowsIn({ plane, options }, shown)
   const list = rows.map((values) => {
-    const event = eventOf(stored.keys.length, payload, partial, values)
+    const event = eventOf(stored.keys.length, payload, leaves.length, values)
     return system === undefined ? event : { ...event, system: values.at(-1) ?? null }
   })
   return { events: list, truncates }
@@ -58,20 +61,14 @@ function named<T extends RelationColumn>(columns: readonly T[], name: string): T
   })
 }
 
-function eventOf(
-  keys: number,
-  payload: readonly PayloadColumn[],
-  partial: readonly PayloadColumn[],
-  values: readonly Datum[],
-): CdcEvent {
+function eventOf(keys: number, payload: readonly PayloadColumn[], leaves: number, values: readonly Datum[]): CdcEvent {
   const [sequence = null, isDelete, ...rest] = values.slice(keys)
-  const flags = rest.slice(payload.length)
-  const authored = payload.map((column) => !column.mayStay || flags[partial.indexOf(column)] !== false)
+  const isPartial = payload.some(({ mayStay }) => mayStay)
   return {
     key: values.slice(0, keys),
     sequence,
     kind: isDelete === true ? 'delete' : 'upsert',
-    payload: rest.slice(0, payload.length),
-    ...(partial.length === 0 ? {} : { authored }),
+    payload: payloadOfLeaves(payload, rest.slice(0, leaves)),
+    ...(isPartial ? { authored: authorshipOfLeaves(payload, rest.slice(leaves)) } : {}),
   }
 }

@@ -5,6 +5,7 @@
 import { compareDatums, datumKey } from '../../protocol/datum-order.ts'
 import type { Datum } from '../../protocol/datum.ts'
 import type { DataType } from '../../protocol/types.ts'
+import { writtenOver } from '../authorship.ts'
 import type { BitemporalRow, SystemEvent } from '../bitemporal-oracle.ts'
 import type { EventSchema } from '../event.ts'
 import { type Type2Row, oracle } from '../oracle.ts'
@@ -123,7 +124,7 @@ function beliefText(row: BitemporalRow, { schema, systemType }: BeliefRules): st
 /** Its values and what it wrote; of a delete neither. */
 function eventText({ sequence, kind, payload, authored }: SystemEvent, { payloadTypes, sequenceType }: EventSchema) {
   const values = payloadTypes.map((type, place) =>
-    kind === 'delete' || authored?.[place] === false ? null : datumKey(payload[place] ?? null, type),
+    kind === 'delete' ? null : datumKey(writtenOver(null, payload[place] ?? null, authored?.[place], type), type),
   )
   return JSON.stringify([kind, datumKey(sequence, sequenceType), values])
 }

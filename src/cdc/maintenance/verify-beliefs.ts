@@ -8,6 +8,7 @@ import { datumKey } from '../../protocol/datum-order.ts'
 import type { Datum } from '../../protocol/datum.ts'
 import { toJs } from '../../protocol/js-values.ts'
 import type { Relation } from '../../relation/tree.ts'
+import { authorshipOfLeaves, payloadOfLeaves } from '../authorship.ts'
 import { systemEnd } from '../beliefs.ts'
 import type { BitemporalRow, SystemEvent } from '../bitemporal-oracle.ts'
 import type { SystemAxis } from '../definition.ts'
@@ -84,7 +85,7 @@ async function* keysOf(
     { name: row.end, value: of === 'target' ? columns.end : nothing(definition.sequenceType) },
     { name: systemSequence, value: { kind: 'column', name: systemSequence, type } },
     { name: systemEnd, value: of === 'target' ? { kind: 'column', name: systemEnd, type } : nothing(type) },
-    ...definition.payload.map((column) => ({ name: `p.${column.name}`, value: columns.payload(column) })),
+    ...columns.leaves.map((column) => ({ name: `p.${column.name}`, value: columns.payload(column) })),
     ...columns.partial.map((column) => ({
       name: `w.${column.name}`,
       value: of === 'target' ? yes : columns.writes(column),
@@ -134,15 +135,14 @@ class KeyReader {
     this.#found ??= { key, rows: [], events: [] }
     const [from, isDelete, sequence = null, start = null, end = null, ...rest] = values.slice(keys.length)
     const [systemStart = null, until = null, ...others] = rest
-    const { partial } = this.#columns
-    const raw = others.slice(0, payload.length)
+    const { leaves, partial } = this.#columns
+    const raw = payloadOfLeaves(payload, others.slice(0, leaves.length))
     if (Number(from ?? 0) === 1) {
       const found = { payload: raw, recordStart: sequence, start, end, systemStart, systemEnd: until }
       this.#found.rows.push(found)
       return before
     }
-    const flags = others.slice(payload.length)
-    const authored = payload.map((column) => !column.mayStay || flags[partial.indexOf(column)] !== false)
+    const authored = authorshipOfLeaves(payload, others.slice(leaves.length))
     this.#found.events.push({
       key,
       sequence,

@@ -9,6 +9,7 @@ import { toJs } from '../../protocol/js-values.ts'
 import type { Snapshot } from '../../log/snapshot.ts'
 import { TransactionState } from '../../transaction/state.ts'
 import type { Relation } from '../../relation/tree.ts'
+import { authorshipOfLeaves, payloadOfLeaves } from '../authorship.ts'
 import type { CdcEvent, EventSchema } from '../event.ts'
 import { requireUntouched } from '../foreign-changes.ts'
 import { pinsOf, someDied } from '../pins.ts'
@@ -173,7 +174,7 @@ async function* keysOf(
     { name: '$seq', value: columns.sequence },
     { name: '$start', value: columns.start },
     { name: '$end', value: columns.end },
-    ...definition.payload.map((column) => ({ name: `p.${column.name}`, value: columns.payload(column) })),
+    ...columns.leaves.map((column) => ({ name: `p.${column.name}`, value: columns.payload(column) })),
     ...columns.partial.map((column) => ({ name: `w.${column.name}`, value: columns.writes(column) })),
     ...columns.partial.map((column) => ({ name: `c.${column.name}`, value: columns.shown(column) })),
   ]
@@ -225,26 +226,25 @@ class KeyReader {
     this.#text = text
     this.#key = key
     const [from, isDelete, sequence = null, start = null, end = null, ...rest] = values.slice(keys.length)
-    const raw = rest.slice(0, payload.length)
-    const partial = this.#columns.partial
-    const flags = rest.slice(payload.length, payload.length + partial.length)
-    const shown = rest.slice(payload.length + partial.length)
-    const authored = payload.map((column) => !column.mayStay || flags[partial.indexOf(column)] !== false)
+    const { leaves, partial } = this.#columns
+    const raw = rest.slice(0, leaves.length)
+    const flags = rest.slice(leaves.length, leaves.length + partial.length)
+    const shown = rest.slice(leaves.length + partial.length)
     const event: CdcEvent = {
       key,
       sequence,
       kind: isDelete === true ? 'delete' : 'upsert',
-      payload: raw,
-      ...(partial.length === 0 ? {} : { authored }),
+      payload: payloadOfLeaves(payload, raw),
+      ...(partial.length === 0 ? {} : { authored: authorshipOfLeaves(payload, flags) }),
     }
     if (from !== origin.target) {
       this.#state.push(event)
       return before
     }
-    const values1 = payload.map((column, place) =>
-      column.mayStay ? (shown[partial.indexOf(column)] ?? null) : (raw[place] ?? null),
+    const values1 = leaves.map((leaf, place) =>
+      leaf.mayStay ? (shown[partial.indexOf(leaf)] ?? null) : (raw[place] ?? null),
     )
-    this.#rows.push({ payload: values1, recordStart: sequence, start, end })
+    this.#rows.push({ payload: payloadOfLeaves(payload, values1), recordStart: sequence, start, end })
     this.#rowEvents.push(event)
     return before
   }
