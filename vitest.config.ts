@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     exclude: ['**/node_modules/**', '.braid/**', '.peers/**', 'dist/**'],
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    globalSetup: 'test/scratch/setup.ts',
     testTimeout: 120_000,
     hookTimeout: 180_000,
   },

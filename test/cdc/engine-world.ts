@@ -1,6 +1,5 @@
 /** Runs histories of events through a flow's real tables, on either plane, and reads back what target and state hold. */
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { duckdbPlane } from '../../src/adapters/duckdb/duckdb-plane.ts'
 import { localStore } from '../../src/adapters/local-store/local-store.ts'
@@ -27,6 +26,7 @@ import { memoryPlane } from '../../src/testing/memory-plane/memory-plane.ts'
 import type { TableParts } from '../../src/transaction/context.ts'
 import { TransactionState } from '../../src/transaction/state.ts'
 import { targetColumns } from '../../src/transaction/write-request.ts'
+import { scratchFolder } from '../scratch/folder.ts'
 
 export interface World {
   readonly plane: DataPlane
@@ -94,7 +94,7 @@ export function duckdbWorld(): World {
 }
 
 function localGround(): Ground & { readonly folder: string } {
-  const folder = mkdtempSync(join(tmpdir(), 'braidlake-cdc-'))
+  const folder = scratchFolder('cdc-')
   return {
     folder,
     plane: sharedDuckdb,

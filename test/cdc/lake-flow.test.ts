@@ -1,16 +1,15 @@
 /** Flows between the tables of a lake, on DuckDB and the disk. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DeltaTable, type Lake, historyTable, openLake } from '../../src/index.ts'
+import { scratchFolder } from '../scratch/folder.ts'
 
 let folder: string
 let orders: DeltaTable
 let lake: Lake
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'braidlake-lake-flow-'))
+  folder = scratchFolder('lake-flow-')
   orders = await DeltaTable.create(join(folder, 'orders'), { schema: { id: 'long', status: 'string' } })
   await orders.append([
     { id: 1n, status: 'open' },
@@ -18,10 +17,7 @@ beforeAll(async () => {
   ])
   lake = await openLake({ tables: { orders: join(folder, 'orders') } })
 })
-afterAll(async () => {
-  await lake.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => lake.close())
 
 const options = {
   flow: 'orders',

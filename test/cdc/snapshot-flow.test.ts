@@ -1,6 +1,5 @@
 /** A flow fed by snapshots: the histories they give, what is refused, and two flows at once; against the definition by events. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { BraidlakeError } from '../../src/base/errors.ts'
@@ -10,6 +9,7 @@ import type { ObjectStore } from '../../src/ports/object-store.ts'
 import { DeltaTable } from '../../src/table/delta-table.ts'
 import type { SnapshotFlow, SnapshotFlowOptions, SnapshotOptions } from '../../src/table/snapshot-flow.ts'
 import { type SeededRandom, seededRandom } from '../../src/testing/seeded-random.ts'
+import { scratchFolder } from '../scratch/folder.ts'
 import { type World, duckdbWorld, memoryWorld } from './engine-world.ts'
 import { type Plain, customers, historyOf, show, snapshotFlowOf } from './history-world.ts'
 
@@ -198,7 +198,7 @@ describe('refused, and nothing changed', () => {
 
 test('snapshots in files, asked for one after another -> each applied once, and none again later', async () => {
   const world = duckdbWorld()
-  const folder = mkdtempSync(join(tmpdir(), 'braidlake-snapshots-'))
+  const folder = scratchFolder('snapshots-')
   const contents = new Map([
     [1, [row(1, 'A'), row(2, 'B')]],
     [2, [row(1, 'A'), row(2, 'C')]],
@@ -212,7 +212,6 @@ test('snapshots in files, asked for one after another -> each applied once, and 
   expect(await snapshotFlowOf(world, options).run(next)).toBe(2)
   expect(await rowTexts(world)).toEqual(['1:A [1,-)', '2:B [1,2)', '2:C [2,-)'])
   expect(await snapshotFlowOf(world.again(), options).run(next)).toBe(0)
-  rmSync(folder, { recursive: true })
   world.drop()
 })
 

@@ -1,10 +1,8 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll } from 'vitest'
+import { readdir, rm } from 'node:fs/promises'
 import { duckdbPlane } from '../../src/adapters/duckdb/duckdb-plane.ts'
 import { deleteFile, filesIn } from '../../src/testing/memory-plane/data-files.ts'
 import { memoryPlane } from '../../src/testing/memory-plane/memory-plane.ts'
+import { scratchFolder } from '../scratch/folder.ts'
 import { dataPlaneContract } from './data-plane.contract.ts'
 
 let directories = 0
@@ -19,17 +17,10 @@ dataPlaneContract({
   listFiles: async (directory) => filesIn(directory),
 })
 
-const folders: string[] = []
-afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))))
-
 dataPlaneContract({
   name: 'duckdb',
   open: () => duckdbPlane(),
-  newDirectory: async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'braidlake contract '))
-    folders.push(folder)
-    return folder
-  },
+  newDirectory: async () => scratchFolder('contract of planes '),
   removeFile: (location) => rm(location),
   listFiles: async (directory) => {
     const entries = await readdir(directory, { recursive: true, withFileTypes: true })

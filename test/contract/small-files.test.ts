@@ -1,7 +1,4 @@
 /** A few rows are written in JavaScript, more by COPY: which of them wrote a file must not be told from what is read back, nor from the log. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { duckdbPlane } from '../../src/adapters/duckdb/duckdb-plane.ts'
 import { writeSmallFile } from '../../src/adapters/parquet/small-file.ts'
@@ -11,14 +8,12 @@ import { printStatistics } from '../../src/protocol/statistics-json.ts'
 import type { DataType } from '../../src/protocol/types.ts'
 import type { WrittenFile } from '../../src/relation/data-plane.ts'
 import type { ScanColumn } from '../../src/relation/tree.ts'
+import { scratchFolder } from '../scratch/folder.ts'
 import { read, rowsOf, scan, scanColumn, show, types, writeRequest } from './plane-tools.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'braidlake-small-files-'))
+const folder = scratchFolder('small-files-')
 const plane = duckdbPlane()
-afterAll(async () => {
-  await plane.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterAll(() => plane.close())
 
 interface Case {
   readonly name: string

@@ -5,8 +5,7 @@
  *
  * SCHEDULES and SEED set the run (npm run sim). A schedule that failed once is kept in test/regressions and always runs.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { duckdbPlane } from '../../src/adapters/duckdb/duckdb-plane.ts'
@@ -19,6 +18,7 @@ import { memoryPlane } from '../../src/testing/memory-plane/memory-plane.ts'
 import { createScheduler, randomOrder, scheduledStore } from '../../src/testing/scheduled-store.ts'
 import { type SeededRandom, seededRandom } from '../../src/testing/seeded-random.ts'
 import type { CommitResult } from '../../src/transaction/outcome.ts'
+import { scratchFolder } from '../scratch/folder.ts'
 import { describe as text, statements, tables } from './grammar.ts'
 import { applyTo, baseTable, openOn, rowsOf } from './model-table.ts'
 import { type ModelRow, type ModelStatement, bag, cardinality, runModel } from './oracle.ts'
@@ -161,12 +161,11 @@ test(`${schedules} schedules from seed ${firstSeed} on the memory plane -> every
 }, 1_200_000)
 
 test('200 schedules on DuckDB and the local disk -> every history is serial', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'braidlake-schedules-'))
+  const folder = scratchFolder('schedules-')
   let tablesMade = 0
   const newStore = () => localStore(join(folder, String(tablesMade++)))
   const plane = duckdbPlane()
   const wrong = await runAll([...kept, ...seedsFrom(firstSeed, Math.min(schedules, 200))], plane, newStore)
   await plane.close()
-  rmSync(folder, { recursive: true, force: true })
   expect(wrong.join('\n\n')).toBe('')
 }, 1_200_000)

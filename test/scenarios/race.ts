@@ -2,8 +2,7 @@
  * Real interleavings of two writers on one table: each writer has a handle, a log and a plane of its own. The loser has run its
  * statements at version v when the winners commit, either before it commits (`begin`) or at the very moment it puts its version (`put`).
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { duckdbPlane } from '../../src/adapters/duckdb/duckdb-plane.ts'
 import { localStore } from '../../src/adapters/local-store/local-store.ts'
@@ -24,6 +23,7 @@ import type { TableTransaction } from '../../src/table/table-transaction.ts'
 import { memoryPlane } from '../../src/testing/memory-plane/memory-plane.ts'
 import { interceptedStore } from '../../src/testing/store-call.ts'
 import type { CommitResult } from '../../src/transaction/outcome.ts'
+import { scratchFolder } from '../scratch/folder.ts'
 
 /** Where a race is run: storage and a data plane. */
 export interface Bed {
@@ -38,7 +38,7 @@ export function memoryBed(): Bed {
 }
 
 export function duckdbBed(): Bed {
-  const root = mkdtempSync(join(tmpdir(), 'braidlake-scenarios-'))
+  const root = scratchFolder('scenarios-')
   const plane = duckdbPlane()
   let tables = 0
   return {

@@ -1,12 +1,12 @@
 /** Every form a source can take, into a real table on DuckDB. */
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { tableFromArrays } from 'apache-arrow'
 import { expect, test } from 'vitest'
 import { DeltaTable } from '../../src/index.ts'
+import { scratchFolder } from '../scratch/folder.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'braidlake-sources-'))
+const folder = scratchFolder('sources-')
 let tables = 0
 
 const newTable = (name = `t${tables++}`) =>
