@@ -7,7 +7,7 @@ import { requiredFeatures } from '../protocol/feature-uses.ts'
 import { newProtocol } from '../protocol/features.ts'
 import { parseTypeName, printSchema } from '../protocol/schema-json.ts'
 import { takeFeatureProperties, validateUserProperties } from '../protocol/table-properties.ts'
-import type { StructField, StructType } from '../protocol/types.ts'
+import type { DataType, StructField, StructType } from '../protocol/types.ts'
 import { engineInfo } from '../transaction/engine-info.ts'
 
 /** A type name (`long`, `decimal(10,2)`, `array<string>`), or a column with its details. */
@@ -84,39 +84,87 @@ async function create(log: TableLog, actions: readonly Action[], txnId: string):
   }
 }
 
+/** @throws DELTA_SCHEMA_MISMATCH for names that other engines cannot take, nested ones included; INVALID_OPTION for what is no type */
 export function schemaOf(columns: CreateOptions['schema']): StructType {
+  if (typeof columns !== 'object') throw noSchema()
   const fields = Object.entries(columns).map(([name, definition]): StructField => {
-    const { type, nullable, comment } =
-      typeof definition === 'string' ? { type: definition, nullable: true, comment: undefined } : definition
+    const column = typeof definition === 'string' ? { type: definition } : definition
+    const { type, nullable, comment } = requireDefinition(name, column)
     return {
-      name: checkName(name),
+      name,
       type: parseTypeName(type),
       nullable: nullable ?? true,
       metadata: comment === undefined ? {} : { comment },
     }
   })
   if (fields.length === 0) throw failure('DELTA_SCHEMA_MISMATCH', 'a table needs at least one column')
-  const seen = new Map<string, string>()
-  for (const { name } of fields) {
-    const other = seen.get(name.toLowerCase())
-    if (other !== undefined) {
-      throw failure('DELTA_SCHEMA_MISMATCH', `columns \`${other}\` and \`${name}\` differ in case only`, {
-        details: { columns: [other, name] },
-      })
-    }
-    seen.set(name.toLowerCase(), name)
-  }
+  checkFields(fields, [])
   return { kind: 'struct', fields }
 }
 
+interface Definition {
+  readonly type: string
+  readonly nullable?: boolean | undefined
+  readonly comment?: string | undefined
+}
+
+/** Callers without types may give something else. */
+function requireDefinition(name: string, definition: unknown): Definition {
+  const isObject = typeof definition === 'object' && definition !== null
+  if (isObject && 'type' in definition && typeof definition.type === 'string') return definition as Definition
+  throw failure('INVALID_OPTION', `column \`${name}\` has no type: write it as 'long', or { type: 'long' }`, {
+    details: { option: 'schema', column: name },
+  })
+}
+
+function noSchema(): Error {
+  return failure('INVALID_OPTION', 'a new table needs a schema: an object of column names and types', {
+    details: { option: 'schema' },
+  })
+}
+
+/** @param above names of the structs around these fields, outermost first */
+function checkFields(fields: readonly StructField[], above: readonly string[]): void {
+  const seen = new Map<string, string>()
+  for (const { name, type } of fields) {
+    checkName(name, above)
+    const other = seen.get(name.toLowerCase())
+    if (other !== undefined) {
+      const [one, two] = [other, name].map((each) => [...above, each].join('.'))
+      throw failure('DELTA_SCHEMA_MISMATCH', `columns \`${one}\` and \`${two}\` differ in case only`, {
+        details: { columns: [one, two] },
+      })
+    }
+    seen.set(name.toLowerCase(), name)
+    checkNested(type, [...above, name])
+  }
+}
+
+function checkNested(type: DataType, above: readonly string[]): void {
+  switch (type.kind) {
+    case 'struct':
+      if (type.fields.length > 0) return checkFields(type.fields, above)
+      throw failure('DELTA_SCHEMA_MISMATCH', `the struct \`${above.join('.')}\` needs at least one field`, {
+        details: { column: above.join('.') },
+      })
+    case 'array':
+      return checkNested(type.element, above)
+    case 'map':
+      checkNested(type.key, above)
+      return checkNested(type.value, above)
+    default:
+  }
+}
+
 /** Without column mapping, Parquet readers of other engines cannot take these characters. */
-function checkName(name: string): string {
-  if (name !== '' && !/[ ,;{}()\n\t=]/.test(name)) return name
+function checkName(name: string, above: readonly string[]): void {
+  if (name !== '' && !/[ ,;{}()\n\t=]/.test(name)) return
+  const column = [...above, name].join('.')
   throw failure(
     'DELTA_SCHEMA_MISMATCH',
-    `\`${name}\` is no column name: it must not be empty or hold any of " ,;{}()=" or a line break`,
+    `\`${column}\` is no column name: it must not be empty or hold any of " ,;{}()=" or a line break`,
     {
-      details: { column: name },
+      details: { column },
     },
   )
 }

@@ -38,10 +38,7 @@ export function settingsOf(handle: ConflictOptions, call: StatementOptions): Tra
     reconcile: { ...defaultSettings.reconcile, ...handle.reconcile, ...call.reconcile },
     mergeKeyInSetThreshold: merged.mergeKeyInSetThreshold ?? defaultSettings.mergeKeyInSetThreshold,
     valueBudgetBytes: merged.valueBudgetBytes ?? defaultSettings.valueBudgetBytes,
-    application:
-      call.application === undefined
-        ? undefined
-        : { appId: call.application.appId, version: applicationVersion(call.application.version) },
+    application: call.application === undefined ? undefined : applicationOf(call.application),
     signal: call.signal,
     onProgress: call.onProgress,
   }
@@ -50,10 +47,28 @@ export function settingsOf(handle: ConflictOptions, call: StatementOptions): Tra
   return settings
 }
 
-function applicationVersion(version: bigint | number): bigint {
-  if (typeof version === 'bigint' || Number.isSafeInteger(version)) return BigInt(version)
-  throw failure('INVALID_OPTION', `application.version must be a whole number or bigint, not ${version}`, {
-    details: { option: 'application.version', value: version },
+/** The pair goes into the log as it is, so one that other engines cannot read would spoil the table for them. */
+function applicationOf({ appId, version }: NonNullable<StatementOptions['application']>): {
+  readonly appId: string
+  readonly version: bigint
+} {
+  const given: unknown = appId
+  if (typeof given !== 'string' || given === '')
+    throw badApplication(
+      'appId',
+      `a text that is not empty, not ${given === '' ? 'an empty one' : String(given)}`,
+      given,
+    )
+  if (typeof version !== 'bigint' && !Number.isSafeInteger(version))
+    throw badApplication('version', `a whole number or bigint, not ${String(version)}`, version)
+  const whole = BigInt(version)
+  if (whole !== BigInt.asIntN(64, whole)) throw badApplication('version', `a 64-bit integer, not ${whole}`, version)
+  return { appId, version: whole }
+}
+
+function badApplication(part: string, wanted: string, value: unknown): Error {
+  return failure('INVALID_OPTION', `application.${part} must be ${wanted}`, {
+    details: { option: `application.${part}`, value },
   })
 }
 

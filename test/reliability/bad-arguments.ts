@@ -65,6 +65,23 @@ export const argumentCases: readonly Case[] = [
         .delete()
         .execute(),
   },
+  ...(
+    [
+      ['version', { appId: 'a', version: 1.5 }, /whole number/],
+      ['version', { appId: 'a', version: 2n ** 63n }, /64-bit/],
+      ['version', { appId: 'a', version: '1' }, /whole number/],
+      ['version', { appId: 'a' }, /whole number/],
+      ['appId', { version: 1 }, /not undefined/],
+      ['appId', { appId: '', version: 1 }, /not empty/],
+      ['appId', { appId: 7, version: 1 }, /not 7/],
+    ] as const
+  ).map(([part, application, says]): Case => ({
+    name: `an application ${part} that is none: ${Object.values(application).join(' ')}`,
+    code: 'INVALID_OPTION',
+    says,
+    details: { option: `application.${part}` },
+    run: (t) => t.append([good], { application: application as never }),
+  })),
   {
     name: 'a version that is no whole number',
     code: 'INVALID_OPTION',
