@@ -11,7 +11,7 @@ function definition(scdType: 1 | 2, sequenceType: DataType, tracked: readonly st
   return { scdType, sequenceType, payload } as unknown as FlowDefinition
 }
 
-const batch = (leastSequence: Datum, late = 0, events = 10) => ({ events, late, leastSequence, takenMs: nowMs })
+const batch = (leastSequence: Datum, late = 0, events = 100) => ({ events, late, leastSequence, takenMs: nowMs })
 
 describe('the sequence column is tracked', () => {
   test.each<[string, 1 | 2, readonly string[], number]>([
@@ -33,25 +33,57 @@ describe('the sequence column is tracked', () => {
 
 describe('the sequence looks like load time', () => {
   const micros = { kind: 'timestamp' } as const
-  const now = BigInt(nowMs) * 1000n
-  const saysSo = (type: DataType, batches: readonly ReturnType<typeof batch>[]) => {
-    const warnings = new FlowWarnings()
-    const all = batches.flatMap((one) => warnings.after(definition(1, type), ['seq'], one))
-    return all.filter(({ kind }) => kind === 'sequence-looks-like-load-time').length
+  const long = { kind: 'long' } as const
+
+  interface Taken {
+    readonly type?: DataType
+    /** Batches, minutes apart; ages of their oldest event in milliseconds. */
+    readonly ages?: readonly number[]
+    readonly minutes?: number
+    readonly events?: readonly number[]
+    readonly late?: readonly number[]
+    readonly sequence?: (ms: number) => Datum
   }
 
-  test.each<[string, DataType, readonly ReturnType<typeof batch>[], number]>([
-    ['four batches of this second', micros, [batch(now), batch(now), batch(now - 9_000_000n), batch(now)], 1],
-    ['two batches', micros, [batch(now), batch(now)], 0],
-    ['an old event in between', micros, [batch(now), batch(now), batch(now - 11_000_000n), batch(now)], 0],
-    ['a late event in between', micros, [batch(now), batch(now), batch(now, 1), batch(now)], 0],
-    ['a batch without events in between', micros, [batch(now), batch(now), batch(null, 0, 0), batch(now)], 1],
-    ['milliseconds as long', { kind: 'long' }, [1, 2, 3].map(() => batch(BigInt(nowMs))), 1],
-    ['seconds as long', { kind: 'long' }, [1, 2, 3].map(() => batch(BigInt(nowMs / 1000))), 1],
-    ['a counter', { kind: 'long' }, [1n, 2n, 3n].map((n) => batch(n)), 0],
-    ['text', { kind: 'string' }, [1, 2, 3].map(() => batch(String(nowMs))), 0],
-    ['a sequence of several parts', { kind: 'struct', fields: [] }, [1, 2, 3].map(() => batch(null)), 0],
-  ])('%s -> %#', (_, type, batches, count) => {
-    expect(saysSo(type, batches)).toBe(count)
+  const said = ({ type = micros, ages = [0, 0, 0, 0, 0], minutes = 2.5, ...more }: Taken) => {
+    const { events = [], late = [], sequence = (ms) => BigInt(ms) * 1000n } = more
+    const warnings = new FlowWarnings()
+    return ages.flatMap((age, at) => {
+      const takenMs = nowMs + at * minutes * 60_000
+      const one = { events: events[at] ?? 100, late: late[at] ?? 0, leastSequence: sequence(takenMs - age), takenMs }
+      const kinds = warnings.after(definition(1, type), ['seq'], one).map(({ kind }) => kind)
+      return kinds.includes('sequence-looks-like-load-time') ? [at] : []
+    })
+  }
+
+  test.each<[string, Taken, readonly number[]]>([
+    ['five batches of many fresh events in ten minutes', {}, [4]],
+    ['more of them', { ages: [0, 0, 0, 0, 0, 0, 0] }, [4]],
+    ['of every age that is fresh', { ages: [9_999, 0, -9_999, 5_000, 1] }, [4]],
+    ['a batch of few fresh events among them', { ages: [0, 0, 0, 0, 0, 0], events: [100, 100, 99] }, [5]],
+    ['a batch without events among them', { ages: [0, 0, 99_999, 0, 0, 0], events: [100, 100, 0] }, [5]],
+    ['milliseconds as long', { type: long, sequence: (ms) => BigInt(ms) }, [4]],
+    ['seconds as long', { type: long, sequence: (ms) => BigInt(Math.trunc(ms / 1000)) }, [4]],
+  ])('%s -> suspected, once', (_, taken, batches) => {
+    expect(said(taken)).toEqual(batches)
+  })
+
+  test.each<[string, Taken]>([
+    ['four batches', { ages: [0, 0, 0, 0], minutes: 60 }],
+    [
+      'one event a batch, as a quiet table gives them live',
+      { ages: Array.from({ length: 50 }, () => 0), events: Array.from({ length: 50 }, () => 1) },
+    ],
+    ['a burst: many batches within some minutes', { ages: Array.from({ length: 50 }, () => 0), minutes: 0.15 }],
+    ['an old event before', { ages: [10_000, 0, 0, 0, 0, 0, 0] }],
+    ['an old event in a batch of one', { ages: [0, 10_000, 0, 0, 0, 0, 0], events: [100, 1] }],
+    ['an old event in between', { ages: [0, 0, 0, 10_000, 0, 0, 0, 0] }],
+    ['a late event before', { ages: [0, 0, 0, 0, 0, 0, 0], late: [1] }],
+    ['events that are yet to come', { ages: [0, -10_000, 0, 0, 0, 0, 0] }],
+    ['a counter', { type: long, sequence: () => 7n }],
+    ['text', { type: { kind: 'string' }, sequence: String }],
+    ['a sequence of several parts', { type: { kind: 'struct', fields: [] }, sequence: () => null }],
+  ])('%s -> not', (_, taken) => {
+    expect(said(taken)).toEqual([])
   })
 })

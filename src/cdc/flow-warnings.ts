@@ -1,8 +1,10 @@
 /**
  * What a flow does as told, and its owner probably does not want. Each warning is given once in the life of a flow's handle.
  *
- * The clock of loading in place of the clock of change cannot be seen in a batch: a feed that is followed live looks the same. It is
- * suspected where several batches in a row hold no event older than some seconds and none was late, and the text says that it is a guess.
+ * The clock of loading in place of the clock of change cannot be seen in a batch: a feed that is followed live looks the same. So it is only
+ * suspected, and the text says so. What speaks for it are batches of many events none of which is older than some seconds; few events, or
+ * batches that are close together, say nothing, because changes come in bursts. What speaks against it settles the matter: an event that was
+ * older than that, was late, or is yet to come.
  */
 import type { Datum } from '../protocol/datum.ts'
 import type { DataType } from '../protocol/types.ts'
@@ -23,13 +25,17 @@ export interface AppliedBatch {
   readonly takenMs: number
 }
 
-/** Batches in a row, and the age of their oldest event in milliseconds. */
-const suspiciousBatches = 3
+/** Batches that raise the suspicion: how many, of how many events at least, and the time in milliseconds that lies between first and last. */
+const suspiciousBatches = 5
+const manyEvents = 100
+const spreadMs = 600_000
+/** The greatest age of an event that is fresh, in milliseconds. */
 const freshMs = 10_000
 
 export class FlowWarnings {
   readonly #given = new Set<FlowWarning['kind']>()
-  #fresh = 0
+  /** When batches of many fresh events were taken; undefined: there were events that no clock of loading gives. */
+  #suspicious: readonly number[] | undefined = []
 
   /** The warnings that a batch gives rise to, without those given before. */
   after(definition: FlowDefinition, sequenceBy: readonly string[], batch: AppliedBatch): readonly FlowWarning[] {
@@ -41,11 +47,11 @@ export class FlowWarnings {
         message: `\`${tracked}\` orders the events and is tracked too, so that every event opens a row of its own: leave it out with exceptColumns or trackHistory`,
       })
     }
-    if (batch.events > 0) this.#fresh = isFresh(definition.sequenceType, batch) ? this.#fresh + 1 : 0
-    if (this.#fresh >= suspiciousBatches) {
+    this.#suspicious = suspicionAfter(this.#suspicious, definition.sequenceType, batch)
+    if (isSuspected(this.#suspicious ?? [])) {
       warnings.push({
         kind: 'sequence-looks-like-load-time',
-        message: `every event of the last ${suspiciousBatches} batches has a sequence within ${freshMs / 1000} seconds of its arrival and none was late: if \`${sequenceBy.join(', ')}\` says when an event was loaded and not when it came about, events out of order go unnoticed`,
+        message: `none of the events so far was late, or older than ${freshMs / 1000} seconds when it came: if \`${sequenceBy.join(', ')}\` says when an event was loaded and not when it came about, events out of order go unnoticed. This is a guess; where the source is followed live and says when its events came about, nothing is wrong`,
       })
     }
     const fresh = warnings.filter(({ kind }) => !this.#given.has(kind))
@@ -60,13 +66,21 @@ function trackedSequence(definition: FlowDefinition, sequenceBy: readonly string
   return definition.payload.find(({ name, isTracked }) => isTracked && names.has(name.toLowerCase()))?.name
 }
 
-function isFresh(type: DataType, { late, leastSequence, takenMs }: AppliedBatch): boolean {
-  if (late > 0 || leastSequence === null) return false
-  return instants(type, leastSequence).some((ms) => ms > takenMs - freshMs && ms < takenMs + freshMs)
+function isSuspected(taken: readonly number[]): boolean {
+  return taken.length >= suspiciousBatches && (taken.at(-1) ?? 0) - (taken[0] ?? 0) >= spreadMs
+}
+
+function suspicionAfter(before: readonly number[] | undefined, type: DataType, batch: AppliedBatch) {
+  const { events, late, leastSequence, takenMs } = batch
+  if (before === undefined || events === 0) return before
+  const isFresh = instants(type, leastSequence).some((ms) => ms > takenMs - freshMs && ms < takenMs + freshMs)
+  if (late > 0 || !isFresh) return undefined
+  return events < manyEvents ? before : [...before.slice(0, suspiciousBatches - 1), takenMs]
 }
 
 /** The instants, in milliseconds, that a sequence may stand for: whole numbers are taken for seconds, milli- and microseconds. */
 function instants(type: DataType, sequence: Datum): readonly number[] {
+  if (sequence === null) return []
   switch (type.kind) {
     case 'timestamp':
     case 'timestamp_ntz':
