@@ -77,7 +77,7 @@ export function storedAuthorship(
 ): readonly Authorship[] {
   const flags = type?.kind === 'struct' ? type.fields.map(({ name }) => name.toLowerCase()) : []
   const take = (of: DataType, stored: Datum): Authorship =>
-    hasLeaves(of) ? of.fields.map((field, place) => take(field.type, partOf(stored, place))) : stored !== false
+    hasLeaves(of) ? of.fields.map((field, place) => take(field.type, partOf(stored, place))) : stored === true
   return payload.map(
     (column) => !column.mayStay || take(column.type, partOf(written, flags.indexOf(column.name.toLowerCase()))),
   )

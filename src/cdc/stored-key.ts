@@ -153,9 +153,9 @@ export function fieldOf(struct: Datum, type: DataType | undefined, name: string)
   return (struct as readonly Datum[])[type.fields.findIndex((field) => field.name === name)] ?? null
 }
 
-/** Undefined: the event wrote every column. */
+/** Undefined: the event wrote every column. A flag that is NULL is older than its column, which the event then left as it was. */
 function writtenFlags(written: Datum, definition: FlowDefinition): readonly Authorship[] | undefined {
-  if (written === null) return undefined
+  if (!definition.isPartial) return undefined
   const type = stateColumnsOf(definition).find(({ name }) => name === stateColumn.written)?.type
   return storedAuthorship(definition.payload, written, type)
 }

@@ -4,17 +4,12 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BraidlakeError } from '../../src/base/errors.ts'
-import type { CdcEvent } from '../../src/cdc/event.ts'
 import type { FlowOptions } from '../../src/cdc/options.ts'
-import type { Datum } from '../../src/protocol/datum.ts'
 import type { Row } from '../../src/table/source-rows.ts'
 import { type Fault, type FaultRule, ProcessKilled, faultyStore } from '../../src/testing/faulty-store.ts'
-import { createScheduler, scheduledStore } from '../../src/testing/scheduled-store.ts'
-import { type SeededRandom, seededRandom } from '../../src/testing/seeded-random.ts'
 import { datumText } from './datum-text.ts'
 import { type World, duckdbWorld, memoryWorld, tableRows } from './engine-world.ts'
 import { bothReadThen, itsCommit, race } from './flow-races.ts'
-import { stallingOrder } from './flow-simulation.ts'
 
 const common = {
   keys: ['id'],

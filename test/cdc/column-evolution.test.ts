@@ -249,6 +249,23 @@ describe.each(planes)('a column that is new, on the %s plane', (_plane, make) =>
     await expectSound(world)
   })
 
+  test('the target is retracked under a flow that runs -> refused from its next batch on', async () => {
+    const world = newWorld(make)
+    const f = world.flow({ ...type2, flow: 'f', schema: wide })
+    await apply(f, u(1, 10, 'A', { city: 'Rome' }))
+    await world
+      .again()
+      .targetHandle()
+      .retrack({ trackHistory: { on: ['city'] } })
+    const refusal = await refusalOf(apply(f, u(1, 20, 'A', { city: 'Oslo' })))
+    expect(refusal.details).toMatchObject({ reason: 'TRACK_HISTORY_DRIFT' })
+    await apply(
+      world.flow({ ...type2, flow: 'f', schema: wide, trackHistory: { on: ['city'] } }),
+      u(1, 20, 'A', { city: 'Oslo' }),
+    )
+    expect(await history(world, 'name', 'city')).toEqual(['A Oslo 20 NULL', 'A Rome 10 20'])
+  })
+
   test('type 2, all but some tracked -> it evolves where the new one is among those', async () => {
     const world = newWorld(make)
     const { trackHistory: _, ...all } = type2
@@ -287,6 +304,15 @@ describe.each(planes)('a column that is new, on the %s plane', (_plane, make) =>
     const f = world.flow({ ...partial, flow: 'f', schema: wide })
     await apply(f, u(1, 5, null, { city: 'Rome' }))
     expect(await history(world, 'name', 'city')).toEqual(['A Rome 10 30', 'B Rome 30 NULL', 'NULL Rome 5 10'])
+    const { events, differences } = await world.targetHandle().explain({ id: 1 })
+    expect(differences).toEqual([])
+    // What was there before the column left it as it was, and says so.
+    expect(events.map(({ sequence, values }) => `${sequence} ${Object.keys(values).join(' ')}`)).toEqual([
+      '5 city',
+      '10 name',
+      '20 ',
+      '30 name',
+    ])
     await apply(f, u(1, 15, null, { city: 'Oslo' }), d(1, 12))
     expect(await history(world, 'name', 'city')).toEqual([
       'A Rome 10 12',
