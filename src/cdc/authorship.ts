@@ -13,8 +13,8 @@ import type { CdcEvent } from './event.ts'
 export type Authorship = boolean | readonly Authorship[]
 
 /** The type is a struct that has leaves. One without fields is a leaf itself. */
-export function hasLeaves(type: DataType): type is StructType {
-  return type.kind === 'struct' && type.fields.length > 0
+export function hasLeaves(type: DataType | undefined): type is StructType {
+  return type?.kind === 'struct' && type.fields.length > 0
 }
 
 /** The value of a column behind an event: what it wrote is its own, the rest is as before. `authored` undefined: it wrote all. */
@@ -44,7 +44,7 @@ export function authorshipOf(struct: Authorship, place: number): Authorship {
 }
 
 /** What an event wrote whose NULLs say nothing. */
-export function writtenUnlessNull(datum: Datum, type: DataType): Authorship {
+export function writtenUnlessNull(datum: Datum, type: DataType | undefined): Authorship {
   if (!hasLeaves(type)) return datum !== null
   return type.fields.map((field, place) => writtenUnlessNull(partOf(datum, place), field.type))
 }

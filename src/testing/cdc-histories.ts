@@ -2,11 +2,19 @@
  * Random histories of change events, small domains and many accidents: events of a key out of order, twice, tied and in conflict, deletes
  * next to each other, long runs of upserts that change nothing tracked, batches cut anywhere. Everything follows from the seed.
  */
+import { type Authorship, hasLeaves, partOf, writtenUnlessNull } from '../cdc/authorship.ts'
 import type { CdcEvent, EventSchema } from '../cdc/event.ts'
 import type { Datum } from '../protocol/datum.ts'
-import type { StructField } from '../protocol/types.ts'
+import type { DataType, StructField } from '../protocol/types.ts'
 import type { HistoryColumn } from './cdc-history-columns.ts'
-import { keyColumns, payloadColumns, sequenceColumn, type SequenceKind, sequenceKinds } from './cdc-history-columns.ts'
+import {
+  keyColumns,
+  nestedColumns,
+  payloadColumns,
+  sequenceColumn,
+  type SequenceKind,
+  sequenceKinds,
+} from './cdc-history-columns.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
 export interface CdcBatch {
@@ -39,6 +47,8 @@ export interface HistoryOptions {
   readonly truncates?: boolean | undefined
   /** Payload columns of every type there is. Default: strings and longs. */
   readonly allTypes?: boolean | undefined
+  /** Structs in structs besides, with NULLs at every depth. Default: false. */
+  readonly structs?: boolean | undefined
   /** At most; at least one. Default: six. */
   readonly batches?: number | undefined
   /** Share of keys with events of one sequence that differ. Default: a fifth. */
@@ -47,7 +57,7 @@ export interface HistoryOptions {
 
 export function cdcHistory(random: SeededRandom, options: HistoryOptions = {}): CdcHistory {
   const sequence = sequenceColumn(options.sequence ?? random.pick(sequenceKinds), random)
-  const payload = payloadColumns(options.allTypes === true)
+  const payload = [...payloadColumns(options.allTypes === true), ...(options.structs === true ? nestedColumns() : [])]
   const keys = keyColumns(random)
   const makeKey = keyEvents({ ...options, sequences: sequence.pool, columns: payload })
   const count = options.keys ?? random.integer(1, 3)
@@ -127,12 +137,29 @@ function writtenPayload(
     case 'none':
       return { payload }
     case 'ignoreNull': {
-      const some = payload.map((value) => (random.chance(0.3) ? null : value))
-      return { payload: some, authored: some.map((value) => value !== null) }
+      const types = columns.map(({ field }) => field.type)
+      const some = payload.map((value, column) => withNulls(value, types[column], random))
+      return { payload: some, authored: some.map((value, column) => writtenUnlessNull(value, types[column])) }
     }
     case 'columnsToUpdate': {
-      const authored = payload.map(() => random.chance(0.6))
-      return { payload: payload.map((value, column) => (authored[column] === true ? value : null)), authored }
+      const listed = payload.map(() => random.chance(0.6))
+      return {
+        payload: payload.map((value, column) => (listed[column] === true ? value : null)),
+        authored: listed.map((isListed, column) => everyLeaf(isListed, columns[column]?.field.type)),
+      }
     }
   }
+}
+
+/** Some leaves NULL, and some structs. */
+function withNulls(value: Datum, type: DataType | undefined, random: SeededRandom): Datum {
+  if (type?.kind !== 'struct') return random.chance(0.3) ? null : value
+  if (value === null || random.chance(0.1)) return null
+  return type.fields.map((field, place) => withNulls(partOf(value, place), field.type, random))
+}
+
+/** A column is listed whole; a struct is written leaf by leaf all the same. */
+function everyLeaf(isWritten: boolean, type: DataType | undefined): Authorship {
+  if (!hasLeaves(type)) return isWritten
+  return type.fields.map((field) => everyLeaf(isWritten, field.type))
 }

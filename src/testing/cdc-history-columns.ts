@@ -85,6 +85,45 @@ export function payloadColumns(allTypes: boolean): readonly HistoryColumn[] {
   return allTypes ? [...columns, ...furtherTypes()] : columns
 }
 
+/** A tracked struct of few values and an untracked one of many. Each holds a struct; arrays in them are leaves. */
+export function nestedColumns(): readonly HistoryColumn[] {
+  const tags: DataType = { kind: 'array', element: { kind: 'string' }, containsNull: true }
+  const geo: DataType = { kind: 'struct', fields: [field('zone', { kind: 'integer' }), field('tags', tags)] }
+  const place: DataType = { kind: 'struct', fields: [field('city', { kind: 'string' }), field('geo', geo)] }
+  const pair: DataType = {
+    kind: 'struct',
+    fields: [field('left', { kind: 'double' }), field('raw', { kind: 'binary' })],
+  }
+  const inner: DataType = { kind: 'struct', fields: [field('pair', pair), field('count', { kind: 'long' })] }
+  const about: DataType = { kind: 'struct', fields: [field('inner', inner), field('note', { kind: 'string' })] }
+  const orNull = (random: SeededRandom, value: () => Datum): Datum => (random.chance(0.2) ? null : value())
+  const lists: readonly Datum[] = [['x'], [], [null, 'y']]
+  return [
+    {
+      field: field('place', place),
+      tracked: true,
+      draw: (random, domain) =>
+        orNull(random, () => [
+          orNull(random, () => random.pick(['Rome', 'Oslo', 'Lima'].slice(0, domain))),
+          orNull(random, () => [
+            orNull(random, () => random.integer(1, domain)),
+            orNull(random, () => random.pick(lists.slice(0, domain))),
+          ]),
+        ]),
+    },
+    untracked('about', about, (random) => [
+      orNull(random, () => [
+        orNull(random, () => [
+          orNull(random, () => random.pick([-1.5, 0, NaN])),
+          orNull(random, () => Uint8Array.from([random.integer(0, 1)])),
+        ]),
+        orNull(random, () => 2n ** 53n + BigInt(random.integer(0, 2))),
+      ]),
+      orNull(random, () => random.pick(letters)),
+    ]),
+  ]
+}
+
 function furtherTypes(): readonly HistoryColumn[] {
   const list: DataType = { kind: 'array', element: { kind: 'string' }, containsNull: true }
   const map: DataType = { kind: 'map', key: { kind: 'string' }, value: { kind: 'long' }, valueContainsNull: true }

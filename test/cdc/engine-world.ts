@@ -7,6 +7,7 @@ import { dropMemoryStore, memoryStore } from '../../src/adapters/memory-store/me
 import { hyparquetCheckpointWriter } from '../../src/adapters/parquet/hyparquet-checkpoint-writer.ts'
 import { hyparquetReader } from '../../src/adapters/parquet/hyparquet-reader.ts'
 import { systemEnvironment } from '../../src/adapters/system-environment.ts'
+import { isSomeWritten } from '../../src/cdc/authorship.ts'
 import type { CdcEvent } from '../../src/cdc/event.ts'
 import type { FlowOptions } from '../../src/cdc/options.ts'
 import { pinsOf, isLive } from '../../src/cdc/pins.ts'
@@ -228,7 +229,7 @@ export function rowsOf(history: CdcHistory, batch: CdcBatch): EventRows {
 
 function writtenNames(event: CdcEvent, payloadFields: readonly StructField[]): Datum {
   if (event.kind === 'delete') return null
-  return payloadFields.filter((_, place) => event.authored?.[place] !== false).map(({ name }) => name)
+  return payloadFields.filter((_, place) => isSomeWritten(event.authored?.[place] ?? true)).map(({ name }) => name)
 }
 
 /** Rows of a table by column name; of the newest version, or of another. */

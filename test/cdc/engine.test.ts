@@ -33,7 +33,12 @@ const kinds = [
   ['type 1, columns listed', 1, { partialUpdates: 'columnsToUpdate' }],
   ['type 2, truncates', 2, { truncates: true }],
   ['type 1, truncates', 1, { truncates: true }],
-  ['type 2, all of it', 2, { truncates: true, partialUpdates: 'ignoreNull' }],
+  ['type 2, NULLs ignored in structs', 2, { partialUpdates: 'ignoreNull', structs: true }],
+  ['type 1, NULLs ignored in structs', 1, { partialUpdates: 'ignoreNull', structs: true }],
+  ['type 2, columns listed, structs too', 2, { partialUpdates: 'columnsToUpdate', structs: true }],
+  ['type 1, columns listed, structs too', 1, { partialUpdates: 'columnsToUpdate', structs: true }],
+  ['type 2, whole structs', 2, { structs: true }],
+  ['type 2, all of it', 2, { truncates: true, partialUpdates: 'ignoreNull', structs: true, conflicts: 0.5 }],
   ['type 2, columns of every type', 2, { allTypes: true }],
   ['type 1, columns of every type', 1, { allTypes: true }],
 ] as const

@@ -22,9 +22,10 @@ const kinds: readonly [string, HistoryOptions][] = [
   ['whole events', {}],
   ['NULLs that say nothing', { partialUpdates: 'ignoreNull' }],
   ['columns to update', { partialUpdates: 'columnsToUpdate' }],
+  ['NULLs in structs that say nothing', { partialUpdates: 'ignoreNull', structs: true, conflicts: 0.5 }],
   ['truncates', { truncates: true }],
   ['columns of every type', { allTypes: true, conflicts: 1 }],
-  ['all of it', { truncates: true, partialUpdates: 'columnsToUpdate', conflicts: 0.5 }],
+  ['all of it', { truncates: true, partialUpdates: 'columnsToUpdate', structs: true, conflicts: 0.5 }],
 ]
 
 interface Run extends CdcHistory {
