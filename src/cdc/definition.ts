@@ -183,13 +183,19 @@ function checkReserved(columns: readonly RelationColumn[], reserved: readonly st
   )
 }
 
+/** Columns that a message names. */
+const shownColumns = 20
+
 /** Columns by name, in the order asked for. */
 function named(columns: readonly RelationColumn[], wanted: readonly string[]): RelationColumn[] {
   const byName = new Map(columns.map((column) => [column.name.toLowerCase(), column]))
   const missing = wanted.filter((name) => !byName.has(name.toLowerCase()))
   if (missing.length > 0) {
     const suggestions = missing.flatMap((name) => nearest(name, columns).map((column) => column.name))
-    const hint = suggestions.length === 0 ? '' : ` Did you mean ${suggestions.map((name) => `\`${name}\``).join(', ')}?`
+    const hint =
+      suggestions.length > 0
+        ? ` Did you mean ${suggestions.map((name) => `\`${name}\``).join(', ')}?`
+        : ` It has ${list(columns.slice(0, shownColumns))}${columns.length > shownColumns ? ', …' : ''}.`
     throw failure(
       'AUTOCDC_COLUMNS_NOT_FOUND_IN_SCHEMA',
       `the source has no column ${missing.map((name) => `\`${name}\``).join(', ')}.${hint}`,

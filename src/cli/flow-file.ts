@@ -116,12 +116,22 @@ async function contentOf(file: string): Promise<unknown> {
   }
 }
 
+function unreadable(file: string, cause: unknown): BraidlakeError {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  const why = code === 'ENOENT' ? 'it is not there' : code === 'EISDIR' ? 'it is a folder' : code
+  return failure('AUTOCDC_INVALID_DEFINITION', `the flow file ${file} cannot be read: ${why}`, {
+    details: { file, option: 'file' },
+    advice: 'Name a file that holds a flow: .yaml, .json, .ts, .mjs or another module.',
+    cause,
+  })
+}
+
 async function parsed(file: string, parse: (source: string) => unknown): Promise<unknown> {
   let source
   try {
     source = await readFile(file, 'utf8')
   } catch (cause) {
-    throw wrong(file, 'it cannot be read', 'file', '', cause)
+    throw unreadable(file, cause)
   }
   try {
     return parse(source)

@@ -51,7 +51,11 @@ const postgresChecks: Readonly<Record<string, Check>> = {
 export async function sourceOf({ source, folder, options }: FlowFile): Promise<EventSource> {
   if (isSource(source)) return source
   const kind = Object.keys(kinds).find((name) => source[name] !== undefined)
-  if (kind === undefined) throw wrong(`it must be one of ${Object.keys(kinds).join(', ')}`, 'source')
+  if (kind === undefined)
+    throw wrong(
+      `it has ${Object.keys(source).join(', ') || 'no member'}, and must have one of ${Object.keys(kinds).join(', ')}`,
+      'source',
+    )
   checkMembers(source, kinds[kind] ?? {}, [kind], wrong)
   const events = await eventsOf(kind, source, folder, options.keys)
   const { debezium: wraps } = source

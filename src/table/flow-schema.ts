@@ -10,18 +10,34 @@ import { visitSyntax } from '../expr/syntax-walk.ts'
 import type { SqlExpr } from '../expr/syntax.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import { parseTypeName } from '../protocol/schema-json.ts'
-import { failure } from '../base/errors.ts'
+import { BraidlakeError, failure } from '../base/errors.ts'
 import type { DataType, StructField, StructType } from '../protocol/types.ts'
 import { type Row, sourceSchema } from './source-rows.ts'
 
 /** A struct type, or its text: `id: long, at: timestamp`. @throws AUTOCDC_INVALID_DEFINITION */
 export function parseSchemaText(schema: FlowOptions['schema']): StructType | undefined {
   if (schema === undefined || typeof schema === 'object') return schema
-  const type = parseTypeName(`struct<${schema}>`)
-  if (type.kind === 'struct') return type
-  throw failure('AUTOCDC_INVALID_DEFINITION', `schema must list columns with types, not ${schema}`, {
-    details: { option: 'schema' },
-  })
+  try {
+    const type = parseTypeName(`struct<${schema}>`)
+    if (type.kind === 'struct') return type
+  } catch (cause) {
+    throw unreadableSchema(schema, cause)
+  }
+  throw unreadableSchema(schema)
+}
+
+function unreadableSchema(schema: string, cause?: unknown): Error {
+  const offset = cause instanceof BraidlakeError ? Number(cause.details['offset']) - 'struct<'.length : 0
+  const word = /\w+\W*$/.exec(schema.slice(0, Math.max(0, offset)))?.[0].trim() ?? ''
+  return failure(
+    'AUTOCDC_INVALID_DEFINITION',
+    `schema cannot be read${word === '' ? '' : ` at '${word}'`}: ${schema}`,
+    {
+      details: { option: 'schema' },
+      advice: 'List columns with types: id: long, price: decimal(10,2), at: timestamp, tags: array<string>.',
+      cause,
+    },
+  )
 }
 
 /**
@@ -70,8 +86,8 @@ function withNamed(
   const taken = withColumns(rows, beyond)
   const found = sourceSchema(taken, { kind: 'struct', fields: taken.length === 0 ? [] : known }).fields.map(widened)
   for (const { name } of found) beyond.delete(name.toLowerCase())
-  // What no row has is NULL in all; but a sequence that no row has is none.
-  const absent = judging.filter(({ name }) => beyond.delete(name.toLowerCase()))
+  // In a first batch a column that neither the schema nor a row has is misspelt; later on its rows may well lack one that others had.
+  const absent = target === undefined ? [] : judging.filter(({ name }) => beyond.delete(name.toLowerCase()))
   return { kind: 'struct', fields: [...declared.fields, ...found, ...absent] }
 }
 

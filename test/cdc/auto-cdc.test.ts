@@ -79,13 +79,13 @@ describe('rows whose members come and go', () => {
 
 describe('a declared schema without the columns that order and judge events', () => {
   const schema = 'id: long, name: string'
-  const judging = { schema, applyAsDeleteWhen: 'gone', exceptColumns: ['seq', 'gone', 'never'] }
+  const judging = { schema, applyAsDeleteWhen: 'gone', exceptColumns: ['seq', 'gone'] }
 
   test('a source that adds its own -> they are read, and whatever else it has is not', async () => {
     const { flow, table } = world()
-    await flow(judging).apply([{ id: 1, name: 'a', seq: 1, extra: 'x' }])
+    await flow(judging).apply([{ id: 1, name: 'a', seq: 1, gone: false, extra: 'x' }])
     await flow(judging).apply([{ ID: 1, SEQ: 2, gone: true }])
-    await flow({ ...judging, sequenceBy: ['seq'] }).apply([{ id: 1, name: 'b', seq: 3n }])
+    await flow({ ...judging, sequenceBy: ['seq'] }).apply([{ id: 1, name: 'b', seq: 3n }]) // none is gone here
     expect(await rowsOf(table())).toEqual([
       { id: 1n, name: 'a', __START_AT: 1n, __END_AT: 2n },
       { id: 1n, name: 'b', __START_AT: 3n, __END_AT: null },
@@ -98,13 +98,28 @@ describe('a declared schema without the columns that order and judge events', ()
     expect(await rowsOf(table())).toMatchObject([{ __START_AT: 1 }])
   })
 
-  test('a sequence that no row has -> said by its name', async () => {
+  test.each<[string, Partial<AutoCdcOptions>]>([
+    ['a sequence', { sequenceBy: 'misspelt' }],
+    ['a column of a condition', { applyAsDeleteWhen: "misspelt = 'x'" }],
+    ['a column to leave out', { exceptColumns: ['seq', 'gone', 'misspelt'] }],
+  ])('%s that neither it nor a row of the first batch has -> said by its name', async (_, more) => {
+    const { flow, table } = world()
+    const failed = flow({ ...judging, ...more }).apply([{ id: 1, name: 'a', seq: 1, gone: false }])
+    await expect(failed).rejects.toMatchObject({ message: expect.stringContaining('misspelt') })
+    expect(await codeOf(table())).toBe('DELTA_TABLE_NOT_FOUND')
+  })
+
+  test.each([
+    ['id: long, city: strnig', /at 'strnig': id: long, city: strnig/],
+    ['id long; name string', /schema cannot be read/],
+    ['id', /schema cannot be read/],
+  ])('a schema %j -> said where it cannot be read', async (text, message) => {
     const failed = world()
-      .flow({ ...judging, sequenceBy: 'sqe' })
-      .apply([{ id: 1, name: 'a', seq: 1 }])
+      .flow({ schema: text })
+      .apply([{ id: 1, seq: 1 }])
     await expect(failed).rejects.toMatchObject({
-      code: 'AUTOCDC_COLUMNS_NOT_FOUND_IN_SCHEMA',
-      details: { missing: ['sqe'] },
+      code: 'AUTOCDC_INVALID_DEFINITION',
+      message: expect.stringMatching(message),
     })
   })
 })

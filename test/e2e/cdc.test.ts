@@ -240,7 +240,10 @@ describe('a flow file that cannot be used', () => {
 
   test('no file -> said', async () => {
     const { code, stderr } = await run('cdc', 'run', join(folder, 'none.yaml'))
-    expect([code, stderr]).toEqual([1, expect.stringContaining('it cannot be read')])
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/the flow file .*none.yaml cannot be read: it is not there/),
+    ])
   })
 
   test('a bad row -> its code in the document, and nothing is there', async () => {

@@ -132,7 +132,9 @@ export function cannotRead(
   const why = errno === 'ENOTDIR' ? 'it is no folder' : isAbsent(error) ? 'it is not there' : errno || String(error)
   return sourceFailure(place.name, `cannot read the ${what} ${location}: ${why}`, {
     details: { path: location, errno },
-    advice: `Bring the ${what} back or correct its permissions; the flow goes on from where it stopped.`,
+    advice: isAbsent(error)
+      ? `Make the ${what}, or correct the path; a flow goes on from where it stopped.`
+      : `Correct the path or the permissions of the ${what}; a flow goes on from where it stopped.`,
     cause: error,
   })
 }

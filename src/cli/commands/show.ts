@@ -3,7 +3,7 @@ import type { FileDetail, TableDetail } from '../../table/detail.ts'
 import { openTable } from '../open-table.ts'
 import { type AtFlags, type JsonFlag, versionOptions, withAt, withJson } from '../options.ts'
 import { print, printDocument } from '../output.ts'
-import { bytes, count, textTable } from '../text-table.ts'
+import { bytes, count, plural, textTable } from '../text-table.ts'
 
 interface Flags extends JsonFlag, AtFlags {
   readonly files?: boolean
@@ -36,7 +36,9 @@ function facts(detail: TableDetail): string {
   const { protocol } = detail
   const features = [...new Set([...(protocol.readerFeatures ?? []), ...(protocol.writerFeatures ?? [])])].sort()
   const vectors =
-    detail.deletionVectors === 0 ? 'none' : `${count(detail.deletionVectors)}, hiding ${count(detail.deletedRows)} rows`
+    detail.deletionVectors === 0
+      ? 'none'
+      : `${count(detail.deletionVectors)}, hiding ${plural(detail.deletedRows, 'row')}`
   const lines: [string, string][] = [
     ['table', detail.path],
     ...(detail.name === undefined ? [] : [['name', detail.name] satisfies [string, string]]),
