@@ -32,6 +32,7 @@ export type { EraseReport } from './cdc/maintenance/erase.ts'
 export type { RetireReport } from './cdc/maintenance/retire.ts'
 export type { MaintenanceReport, RepairReport } from './cdc/maintenance/verbs.ts'
 export type { VerifyReport } from './cdc/maintenance/verify.ts'
+export type { JoinAsOfOptions } from './table/bind-as-of-join.ts'
 export type {
   HistoryChangeRow,
   HistoryChangesOptions,
@@ -39,7 +40,6 @@ export type {
   HistoryRowsOptions,
   HistoryTable,
   HistoryViewOptions,
-  JoinAsOfOptions,
 } from './table/history-table.ts'
 export type { SnapshotFlow, SnapshotFlowOptions, SnapshotOptions, SnapshotReport } from './table/snapshot-flow.ts'
 export type { KeyEvent, KeyHistory, KeyRow, KeyValues } from './table/cdc-explain.ts'

@@ -15,19 +15,9 @@ import {
 import { type AsOfBounds, type AsOfJoin, boundsRelation, joinAsOf, reachable } from '../cdc/reads/joined-as-of.ts'
 import { holdsAt, isBelieved, isOpen, meets, rowsThat } from '../cdc/reads/valid-rows.ts'
 import { type SqlDialect, asOfViewSql, currentViewSql } from '../cdc/reads/view-sql.ts'
-import { structOf } from '../cdc/terms.ts'
 import { columnNamed } from '../commands/assignments.ts'
-import {
-  type StatementSetting,
-  bindCondition,
-  bindValue,
-  bothScopes,
-  sourceScope,
-  targetScope,
-} from '../commands/binding.ts'
+import { type StatementSetting, bindCondition, targetScope } from '../commands/binding.ts'
 import type { SourceRows } from '../commands/source.ts'
-import { comparison, typeError } from '../expr/build.ts'
-import { castTo, isImplicit } from '../expr/coerce.ts'
 import { checkParametersUsed } from '../expr/syntax-walk.ts'
 import type { Expr } from '../expr/tree.ts'
 import { longType, stringType, timestampType } from '../expr/type-rules.ts'
@@ -38,6 +28,7 @@ import type { Relation } from '../relation/tree.ts'
 import type { TableParts } from '../transaction/context.ts'
 import { mayHold } from '../transaction/file-facts.ts'
 import { TransactionState } from '../transaction/state.ts'
+import { type JoinAsOfOptions, bindAsOfJoin } from './bind-as-of-join.ts'
 import { feedColumns, partRows } from './change-relations.ts'
 import { ChangeFeed, type LoadedCommit } from './changes.ts'
 import type { DeltaTable, VersionOptions } from './delta-table.ts'
@@ -67,16 +58,6 @@ export type HistorySelection =
   | 'current'
   | { readonly asOf: unknown }
   | { readonly between: readonly [unknown, unknown] }
-
-export interface JoinAsOfOptions extends VersionOptions, RunOptions, LossyForms {
-  /** The key column, or a list of them, named alike on both sides; or a condition with `s` for the source and `t` for the history. */
-  readonly on: string | readonly string[]
-  /** The sequence of a source row, an expression over the source; a list for a sequence of several parts. */
-  readonly at: string | readonly string[]
-  /** Put before the names of the history's columns, where both sides have a name. Default: nothing. */
-  readonly prefix?: string | undefined
-  readonly params?: Readonly<Record<string, unknown>> | undefined
-}
 
 export interface HistoryViewOptions extends VersionOptions {
   readonly dialect: SqlDialect
@@ -222,16 +203,7 @@ export class HistoryTable {
     options: JoinAsOfOptions,
     setting: StatementSetting,
   ): Promise<Relation> {
-    const isKey = shape.keys.some(({ name }) => name.toLowerCase() === String(options.on).toLowerCase())
-    const on = isKey ? [options.on].flat() : options.on
-    const join: AsOfJoin = {
-      source: staged.relation,
-      sourceColumns: staged.columns,
-      on: onOf(shape, staged, on, setting),
-      at: atOf(shape, staged, options.at, setting),
-      sharedKeys: typeof on === 'string' ? [] : on,
-      prefix: options.prefix ?? '',
-    }
+    const join = bindAsOfJoin(shape, staged, options, setting)
     checkParametersUsed(setting.parsed.values(), options.params)
     const where = and([reachable(shape, join, await this.#bounds(shape, join, options)), believed(shape, undefined)])
     return joinAsOf(shape, await this.#filtered(shape, where), join)
@@ -281,61 +253,6 @@ function believed(shape: HistoryShape, at: unknown): Expr {
     throw failure('INVALID_OPTION', 'believedAt is for bitemporal tables', { details: { option: 'believedAt' } })
   }
   return isBelieved(shape, lit(sequenceFrom(at, type, 'believedAt'), type))
-}
-
-function onOf(
-  shape: HistoryShape,
-  { columns }: SourceRows,
-  on: JoinAsOfOptions['on'],
-  setting: StatementSetting,
-): Expr {
-  if (typeof on === 'string') return bindCondition(on, bothScopes(shape.snapshot, setting, columns), setting)
-  const missing = shape.keys.filter(({ name }) => !on.some((given) => given.toLowerCase() === name.toLowerCase()))
-  if (missing.length > 0) {
-    throw failure('INVALID_OPTION', `on leaves out the key ${missing.map(({ name }) => `\`${name}\``).join(', ')}`, {
-      details: { option: 'on', missing: missing.map(({ name }) => name) },
-      advice: 'Name all key columns of the history, or give a condition.',
-    })
-  }
-  const scope = sourceScope(columns)
-  return and(
-    on.map((name) => {
-      const column = columnNamed(shape.snapshot, name)
-      const given = bindValue(`s.\`${name.replaceAll('`', '``')}\``, scope, setting)
-      return comparison('=', col(`t.${column.name}`, column.type), given)
-    }),
-  )
-}
-
-/** @throws EXPRESSION_TYPE where it is no sequence of the history */
-function atOf(
-  shape: HistoryShape,
-  { columns }: SourceRows,
-  at: JoinAsOfOptions['at'],
-  setting: StatementSetting,
-): Expr {
-  const type = sequenceTypeOf(shape)
-  const texts = typeof at === 'string' ? [at] : at
-  const fields = type.kind === 'struct' ? type.fields.map((field) => field.type) : [type]
-  if (texts.length !== fields.length) {
-    throw failure('INVALID_OPTION', `a sequence of this history has ${fields.length} parts, and at ${texts.length}`, {
-      details: { option: 'at', parts: fields.length },
-    })
-  }
-  const values = texts.map((text, place) => {
-    const value = bindValue(text, sourceScope(columns), setting)
-    const wanted = fields[place] ?? type
-    if (!isImplicit(value, wanted)) throw typeError('<=', [value, lit(null, wanted)])
-    return castTo(value, wanted)
-  })
-  const [only] = values
-  if (type.kind !== 'struct' && only !== undefined) return only
-  return {
-    ...structOf(
-      values.map((value, place) => ({ name: type.kind === 'struct' ? (type.fields[place]?.name ?? '') : '', value })),
-    ),
-    type,
-  }
 }
 
 /** Rows that went and came, whichever way the commit says so. */
