@@ -5,6 +5,8 @@
  *   no column of a table can hide the virtual columns file_index and file_row_number;
  * - `explicit_cardinality`: with `schema` the optimiser would guess 20,000 rows and build hash tables on the wrong side;
  * - `hive_partitioning = false`: a folder `p=1` must not add a column.
+ * - `* 1` on floating-point columns: writers leave NaN, the greatest value, out of a footer's bounds, and DuckDB would skip a row group by
+ *   them in which a NaN passes the condition. It does not look through a product.
  *
  * Partition values and file ids are literals where all files share them, else a constant list indexed by file_index.
  */
@@ -104,6 +106,17 @@ function printByFile(values: readonly Datum[], type: DataType): string {
   return `CAST([${literals.join(', ')}] AS ${sqlType(type)}[])[file_index::BIGINT + 1]`
 }
 
+/** The same value, of which the footers say nothing. The sign of a zero stays. */
+function beyondFooters(input: string, type: DataType): string {
+  return type.kind === 'float' || type.kind === 'double' ? `(${input} * CAST(1 AS ${sqlType(type)}))` : input
+}
+
+/** A struct with a floating-point field that footers give bounds of: those inside lists and maps have none. */
+function hasBoundedFloats(type: DataType): boolean {
+  if (type.kind === 'struct') return type.fields.some((field) => hasBoundedFloats(field.type))
+  return type.kind === 'float' || type.kind === 'double'
+}
+
 const isRenamed = (field: StructField): boolean => fieldName(field, 'physical') !== field.name || hasRenames(field.type)
 
 function hasRenames(type: DataType): boolean {
@@ -113,9 +126,10 @@ function hasRenames(type: DataType): boolean {
   return false
 }
 
-/** Nested fields under their physical names become fields under their logical ones. */
+/** Nested fields under their physical names become fields under their logical ones; floating-point values step beyond the footers. */
 function repacked(input: string, type: DataType, depth = 0): string {
-  if (!hasRenames(type)) return input
+  if (type.kind !== 'struct' && !hasRenames(type)) return beyondFooters(input, type)
+  if (!hasRenames(type) && !hasBoundedFloats(type)) return input
   if (type.kind === 'struct') {
     const fields = type.fields.map((field) => {
       const value = `struct_extract(${input}, ${quoteText(fieldName(field, 'physical'))})`

@@ -38,6 +38,8 @@ export function writeSmallFile(request: WriteRequest, writeId: string): WrittenF
       ...(type.kind === 'float' || type.kind === 'double' ? { encoding: 'PLAIN' as const } : {}),
     })),
     createdBy: 'braidlake',
+    // The bounds would leave NaN out, and some readers would skip the file for conditions that NaN passes.
+    statistics: !stored.some((row) => row.some((value) => typeof value === 'number' && Number.isNaN(value))),
   })
   const path = `part-00000-${writeId}.snappy.parquet`
   create(join(request.directory, path), new Uint8Array(bytes))
