@@ -38,13 +38,14 @@ export function checkMembers(
   needed: readonly string[],
   problemOf: (problem: string, member: string) => Error,
 ): void {
+  // A member that lacks is often there under another name, so that one is told first.
+  const unknown = Object.keys(given).find((member) => !Object.hasOwn(checks, member))
+  if (unknown !== undefined) throw problemOf(`it has an unknown member ${unknown}`, unknown)
   for (const member of needed) {
     if (given[member] === undefined) throw problemOf(`it lacks ${member}`, member)
   }
   for (const [member, value] of Object.entries(given)) {
-    const check = Object.hasOwn(checks, member) ? checks[member] : undefined
-    if (check === undefined) throw problemOf(`it has an unknown member ${member}`, member)
-    if (value !== undefined && !check(value))
+    if (value !== undefined && checks[member]?.(value) === false)
       throw problemOf(`${member} cannot be ${JSON.stringify(value) ?? String(value)}`, member)
   }
 }

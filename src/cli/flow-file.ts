@@ -91,7 +91,7 @@ function suggestion(member: string): string {
 function wrong(file: string, problem: string, option: string, hint = '', cause?: unknown): BraidlakeError {
   return failure('AUTOCDC_INVALID_DEFINITION', `the flow of ${file} cannot be used: ${problem}.${hint}`, {
     details: { file, option },
-    advice: 'See docs/guide/auto-cdc.md for the members of a flow.',
+    advice: `A flow has ${Object.keys(checks).join(', ')}.`,
     cause,
   })
 }

@@ -56,7 +56,8 @@ export async function sourceOf({ source, folder, options }: FlowFile): Promise<E
       `it has ${Object.keys(source).join(', ') || 'no member'}, and must have one of ${Object.keys(kinds).join(', ')}`,
       'source',
     )
-  checkMembers(source, kinds[kind] ?? {}, [kind], wrong)
+  const allowed = kinds[kind] ?? {}
+  checkMembers(source, allowed, [kind], (problem, member) => wrong(problem, member, membersText(kind, allowed)))
   const events = await eventsOf(kind, source, folder, options.keys)
   const { debezium: wraps } = source
   if (wraps === undefined || wraps === false) return events
@@ -102,13 +103,17 @@ function members(
 ): Members {
   const given = source[kind]
   if (!isMembers(given)) throw wrong(`${kind} must be an object`, kind)
-  checkMembers(given, checks, needed, (problem, member) => wrong(`in ${kind}, ${problem}`, member))
+  const advice = membersText(kind, checks)
+  checkMembers(given, checks, needed, (problem, member) => wrong(`in ${kind}, ${problem}`, member, advice))
   return given
 }
 
-function wrong(problem: string, option: string): Error {
+const membersText = (kind: string, checks: Readonly<Record<string, Check>>): string =>
+  `A source of ${kind} has ${Object.keys(checks).join(', ')}.`
+
+function wrong(problem: string, option: string, advice = 'Correct the source in the flow.'): Error {
   return failure('AUTOCDC_INVALID_DEFINITION', `the source of the flow cannot be used: ${problem}`, {
     details: { option: `source.${option}` },
-    advice: 'See docs/guide/auto-cdc.md for the kinds of sources.',
+    advice,
   })
 }

@@ -126,6 +126,18 @@ describe('run', () => {
     expect(await history()).toEqual(['1 Rome 10-20', '1 Lima 20-30', '1 Oslo 30-', '2 Bonn 10-20'])
   })
 
+  test('a broken line behind a good file -> it is named, and so is what was applied', async () => {
+    write('events/2.jsonl', 'no JSON\n')
+    const { code, stderr } = await run('cdc', 'run', join(folder, 'customers.yaml'))
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /^applied before the failure: 4 events in 1 batch\nerror: SOURCE_FAILED\n.*line 1 of .*2\.jsonl/,
+      ),
+    ])
+    expect((await run('history', join(folder, 'customers'))).stdout).toMatch(/^ +1 .* AUTO CDC .* \+3 /m)
+  })
+
   test('nothing new -> nothing done', async () => {
     await run('cdc', 'run', join(folder, 'customers.yaml'))
     const { json } = await document('cdc', 'run', join(folder, 'customers.yaml'))
@@ -212,6 +224,7 @@ describe('a flow file that cannot be used', () => {
   test.each<[string, string, string, RegExp]>([
     ['an unknown member', 'f.yaml', `${yaml}\nsequencBy: seq`, /unknown member sequencBy.*Did you mean sequenceBy\?/],
     ['a member that lacks', 'f.json', '{}', /it lacks target/],
+    ['a member under another name', 'f.yaml', yaml.replace('keys', 'key'), /unknown member key\. Did you mean keys\?/],
     ['a value of another kind', 'f.json', JSON.stringify({ ...flow, keys: 'id' }), /keys cannot be "id"/],
     ['a member twice', 'f.yaml', `${yaml}\nflow: again`, /Map keys must be unique/],
     ['no YAML', 'f.yaml', 'a: [', /AUTOCDC_INVALID_DEFINITION/],
@@ -224,7 +237,7 @@ describe('a flow file that cannot be used', () => {
       'an unknown member of the source',
       'f.json',
       JSON.stringify({ ...flow, source: { files: 'x', formt: 'json' } }),
-      /unknown member formt/,
+      /unknown member formt[\s\S]*A source of files has files, format, /,
     ],
     [
       'an unknown member of kafka',

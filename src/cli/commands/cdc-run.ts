@@ -52,6 +52,10 @@ async function runFlow(path: string, { continuous = false, maxRows, json = false
     const seconds = account.seconds()
     if (json) await printDocument('cdc run', { flow: flow.name, target: flow.target, ...done, seconds })
     else await print(runText(flow, done, seconds))
+  } catch (error) {
+    progress.end()
+    if (!json) process.stderr.write(account.appliedBefore())
+    throw error
   } finally {
     progress.end()
     stop.end()
@@ -106,6 +110,12 @@ class Account {
     const rate = Math.round(this.#events / Math.max(this.seconds(), 0.001))
     const done = `${plural(this.#batches, 'batch', 'batches')}, ${plural(this.#events, 'event')}, ${count(rate)}/s`
     return `${this.#flow.name}: ${done}${this.#lag}`
+  }
+
+  /** For a run that fails: what it committed stays. */
+  appliedBefore(): string {
+    if (this.#batches === 0) return ''
+    return `applied before the failure: ${plural(this.#events, 'event')} in ${plural(this.#batches, 'batch', 'batches')}\n`
   }
 
   seconds(): number {

@@ -66,12 +66,12 @@ function parametersText(parameters: Readonly<Record<string, Json>>): string {
   return given.map(([name, value]) => `${name}=${typeof value === 'string' ? value : exactJson(value)}`).join(' ')
 }
 
-/** Engines name their row counts by operation: MERGE has target rows, DELETE deleted ones, WRITE output ones. */
+/** Engines name their row counts by operation: MERGE has target rows, DELETE deleted ones, WRITE output ones; AUTO CDC says it plainly. */
 function rowsText(metrics: Readonly<Record<string, Json>>): string {
   const known = [
-    ['+', ['numTargetRowsInserted', 'numOutputRows', 'num_added_rows']],
-    ['~', ['numTargetRowsUpdated', 'numUpdatedRows']],
-    ['-', ['numTargetRowsDeleted', 'numDeletedRows']],
+    ['+', ['numTargetRowsInserted', 'numOutputRows', 'num_added_rows', 'inserted']],
+    ['~', ['numTargetRowsUpdated', 'numUpdatedRows', 'updated']],
+    ['-', ['numTargetRowsDeleted', 'numDeletedRows', 'deleted']],
   ] as const
   return known
     .flatMap(([sign, names]) => {
