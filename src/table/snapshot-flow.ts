@@ -6,18 +6,16 @@
  * A snapshot that looks broken is refused (AUTOCDC_SNAPSHOT_REFUSED) and changes nothing: one that is empty, repeats a key, is not newer
  * than the last one, or would delete more of the target than is allowed.
  */
-import { type BraidlakeError, failure } from '../base/errors.ts'
+import { failure } from '../base/errors.ts'
 import { type FlowDefinition, defineFlow } from '../cdc/definition.ts'
+import { countRows } from '../cdc/maintenance/maintenance-context.ts'
 import type { FlowOptions } from '../cdc/options.ts'
-import { type Pin, pinsOf } from '../cdc/pins.ts'
-import { parseSequence, printSequence } from '../cdc/sequence-text.ts'
+import { pinsOf } from '../cdc/pins.ts'
+import { printSequence } from '../cdc/sequence-text.ts'
 import {
   type SnapshotComparison,
-  countOf,
-  coveredRows,
   isCurrent,
   isDeleteEvent,
-  repeatedKeys,
   snapshotColumn,
   snapshotEvents,
 } from '../cdc/snapshot-events.ts'
@@ -28,8 +26,6 @@ import { analyzePredicate } from '../expr/analyze.ts'
 import { tableScope } from '../expr/scope.ts'
 import type { Expr } from '../expr/tree.ts'
 import type { Snapshot } from '../log/snapshot.ts'
-import { compareDatums } from '../protocol/datum-order.ts'
-import type { Datum } from '../protocol/datum.ts'
 import { fromJs, inferLiteral, toJs } from '../protocol/js-values.ts'
 import { parseTypeName } from '../protocol/schema-json.ts'
 import type { DataType } from '../protocol/types.ts'
@@ -41,6 +37,14 @@ import type { DeltaTable } from './delta-table.ts'
 import { type BatchReport, Flow, type FlowSetting } from './flow.ts'
 import { declaredColumns, eventSchema, parseSchemaText } from './flow-schema.ts'
 import type { RunOptions } from './options.ts'
+import {
+  type SnapshotVersion,
+  lastVersionOf,
+  requireFewDeletes,
+  requireNewer,
+  requireRows,
+  requireUniqueKeys,
+} from './snapshot-refusals.ts'
 import { type Row, type RowSource, isFileSource, stageWithSchema } from './source-rows.ts'
 import { type QuerySource, outsideRows } from './sources.ts'
 
@@ -91,7 +95,6 @@ export type NextSnapshot = (last: unknown) => Promise<(SnapshotOptions & { reado
 const defaultDeleteFraction = 0.5
 /** Times a comparison is made again because rows of the target changed meanwhile. */
 const maxComparisons = 1_000
-const samples = 5
 
 export class SnapshotFlow {
   readonly #setting: FlowSetting
@@ -123,7 +126,7 @@ export class SnapshotFlow {
   /** The last version applied; undefined: none. */
   async lastVersion(): Promise<unknown> {
     const pin = await this.#flow.pin()
-    const last = pin === undefined ? undefined : lastOf(pin)
+    const last = pin === undefined ? undefined : lastVersionOf(pin)
     return last === undefined ? undefined : toJs(last.value, last.type)
   }
 
@@ -135,9 +138,7 @@ export class SnapshotFlow {
     const run: RunOptions = { signal: options.signal }
     const staged = await this.#stage(rows, options)
     try {
-      if (staged.rowCount === 0 && options.allowEmpty !== true) {
-        throw refused('EMPTY', 'the snapshot has no rows', {}, 'Give allowEmpty if there are none indeed.')
-      }
+      requireRows(staged.rowCount, options.allowEmpty)
       for (let tries = 0; tries < maxComparisons; tries++) {
         const done = await this.#compareAndApply(staged, options, run, tries === 0)
         if (done !== undefined) return done
@@ -174,13 +175,17 @@ export class SnapshotFlow {
     const version = this.#versionOf(options.version, target)
     requireNewer(version, pin)
     const comparison = await this.#comparison(staged, options, version, target)
-    if (isFirst) await this.#requireUniqueKeys(comparison, run)
     const plane = await this.#setting.tables.target.plane()
+    if (isFirst) await requireUniqueKeys(plane, comparison, run)
     const events = await plane.stage({ kind: 'relation', relation: snapshotEvents(comparison) }, run)
     try {
       const relation = stagedAsIs(events)
-      const deletes = await this.#count({ kind: 'filter', input: relation, where: isDeleteEvent }, run)
-      await this.#requireFewDeletes(comparison, deletes, options, run)
+      const deletes = await countRows(
+        { plane, options: run },
+        { kind: 'filter', input: relation, where: isDeleteEvent },
+      )
+      const limit = options.maxDeleteFraction ?? this.#options.maxDeleteFraction ?? defaultDeleteFraction
+      await requireFewDeletes(plane, comparison, deletes, limit, run)
       const done = await this.#flow.apply(
         { kind: 'relation', relation },
         {
@@ -202,7 +207,7 @@ export class SnapshotFlow {
     return (await log.exists()) ? log.refresh() : undefined
   }
 
-  #versionOf(version: unknown, target: Snapshot | undefined): Version {
+  #versionOf(version: unknown, target: Snapshot | undefined): SnapshotVersion {
     const pins = target === undefined ? [] : [...pinsOf(target).values()]
     const known = pins.find(({ flow }) => flow === this.name) ?? pins[0]
     const type = known === undefined ? this.#firstVersionType(version) : parseTypeName(known.definition.sequenceType)
@@ -237,7 +242,7 @@ export class SnapshotFlow {
   async #comparison(
     staged: SourceRows,
     { partial, params }: SnapshotOptions,
-    version: Version,
+    version: SnapshotVersion,
     snapshot: Snapshot | undefined,
   ): Promise<SnapshotComparison> {
     const columns = staged.columns.map(({ name, type }) => ({ name: name.slice(2), type }))
@@ -263,54 +268,6 @@ export class SnapshotFlow {
     const current = isCurrent(definition, snapshot)
     return { snapshot, files: await state.filesFor(0, (file) => mayHold(snapshot, current, file)) }
   }
-
-  async #requireUniqueKeys({ definition, rows }: SnapshotComparison, run: RunOptions): Promise<void> {
-    const repeated = repeatedKeys(definition, rows)
-    const keys = await this.#count(repeated, run)
-    if (keys === 0) return
-    const plane = await this.#setting.tables.target.plane()
-    const some: Record<string, unknown>[] = []
-    for await (const batch of plane.query({ kind: 'limit', input: repeated, rows: samples }, run)) {
-      for (let at = 0; at < batch.rowCount; at++) {
-        some.push(
-          Object.fromEntries(
-            definition.keys.map(({ name, type }, place) => [name, toJs(batch.columns[place]?.[at] ?? null, type)]),
-          ),
-        )
-      }
-    }
-    throw refused('DUPLICATE_KEY', `the snapshot repeats ${keys} keys`, { keys, samples: some })
-  }
-
-  async #requireFewDeletes(
-    comparison: SnapshotComparison,
-    deletes: number,
-    options: SnapshotOptions,
-    run: RunOptions,
-  ): Promise<void> {
-    if (deletes === 0 || comparison.target === undefined) return
-    const limit = options.maxDeleteFraction ?? this.#options.maxDeleteFraction ?? defaultDeleteFraction
-    const covered = await this.#count(coveredRows(comparison, comparison.target), run)
-    if (deletes <= covered * limit) return
-    throw refused(
-      'TOO_MANY_DELETES',
-      `the snapshot lacks ${deletes} of the ${covered} keys that it covers, and ${limit * 100} % may go at once`,
-      { deletes, covered, maxDeleteFraction: limit },
-      'If it is whole, raise maxDeleteFraction for it; if it covers a part of the rows, say which: partial.',
-    )
-  }
-
-  async #count(relation: Relation, run: RunOptions): Promise<number> {
-    const plane = await this.#setting.tables.target.plane()
-    let rows = 0
-    for await (const batch of plane.query(countOf(relation), run)) rows = Number(batch.columns[0]?.[0] ?? 0)
-    return rows
-  }
-}
-
-interface Version {
-  readonly value: Datum
-  readonly type: DataType
 }
 
 /** The options of the flow that takes the events. */
@@ -323,34 +280,6 @@ function eventOptions(options: SnapshotFlowOptions): FlowOptions {
     sequenceBy: snapshotColumn.version,
     applyAsDeleteWhen: `s.${snapshotColumn.isDelete}`,
   }
-}
-
-function lastOf(pin: Pin): Version | undefined {
-  if (pin.offset === undefined) return undefined
-  const type = parseTypeName(pin.definition.sequenceType)
-  return { value: parseSequence(pin.offset, type), type }
-}
-
-function requireNewer(version: Version, pin: Pin | undefined): void {
-  const last = pin === undefined ? undefined : lastOf(pin)
-  if (last === undefined || compareDatums(version.value, last.value, version.type) > 0) return
-  const [now, before] = [version, last].map(({ value, type }) => printSequence(value, type))
-  throw refused('NOT_NEWER', `version ${now} of the snapshot is not newer than ${before}, the last one`, {
-    version: now,
-    last: before,
-  })
-}
-
-function refused(
-  reason: string,
-  message: string,
-  details: Readonly<Record<string, unknown>>,
-  advice?: string,
-): BraidlakeError {
-  return failure('AUTOCDC_SNAPSHOT_REFUSED', `${message}; nothing was committed`, {
-    details: { reason, ...details },
-    ...(advice === undefined ? {} : { advice }),
-  })
 }
 
 function stagedAsIs(rows: StagedRows): Relation {
