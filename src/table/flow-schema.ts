@@ -56,7 +56,7 @@ export function eventSchema(
   const named = new Map(known.map((field) => [field.name.toLowerCase(), field]))
   const inferred = sourceSchema(rows, { kind: 'struct', fields: [...named.values()] }).fields.map(widened)
   const there = new Set(inferred.map(({ name }) => name.toLowerCase()))
-  const absent = [...own, ...namedByOptions(options)].filter(({ name }) => {
+  const absent = [...expectedOf(own, options, target), ...namedByOptions(options)].filter(({ name }) => {
     const isNew = !there.has(name.toLowerCase())
     there.add(name.toLowerCase())
     return isNew
@@ -107,6 +107,26 @@ function ownFields(target: Snapshot): readonly StructField[] {
   const names = [stored?.metadataColumn, ...(stored?.intervalColumns ?? []), ...(stored?.systemColumns ?? [])]
   const ours = new Set(names.map((name) => name?.toLowerCase()))
   return target.schema.fields.filter(({ name }) => !ours.has(name.toLowerCase()))
+}
+
+/**
+ * The target's columns that a flow has, whether or not a row does. Where it tracks all columns that it has, others that the target has
+ * untracked are another flow's, unless an option names them.
+ */
+function expectedOf(
+  own: readonly StructField[],
+  options: FlowOptions,
+  target: Snapshot | undefined,
+): readonly StructField[] {
+  const [pin] = target === undefined ? [] : pinsOf(target).values()
+  const { trackHistory, ignoreNullUpdates, keys, columns, partitionBy } = options
+  if (pin === undefined || pin.definition.scdType === 1 || (trackHistory !== undefined && 'on' in trackHistory)) return own
+  const listed = [trackHistory, ignoreNullUpdates].flatMap((list) =>
+    typeof list === 'object' ? ('on' in list ? list.on : list.except) : [],
+  )
+  const named = [...keys, ...(columns ?? []), ...(partitionBy ?? []), ...listed, ...pin.definition.tracked]
+  const isNamed = new Set(named.map((name) => name.toLowerCase()))
+  return own.filter(({ name }) => isNamed.has(name.toLowerCase()))
 }
 
 /** Columns that conditions and exceptions name: in JSON an absent member is a NULL. */

@@ -9,6 +9,7 @@ import type { Row } from '../../src/table/source-rows.ts'
 import type { TableParts } from '../../src/transaction/context.ts'
 import { datumText } from './datum-text.ts'
 import { type World, duckdbWorld, memoryWorld, tableRows } from './engine-world.ts'
+import { snapshotFlowOf } from './history-world.ts'
 
 const worlds: World[] = []
 afterEach(() => worlds.splice(0).forEach((world) => world.drop()))
@@ -101,6 +102,23 @@ describe.each(planes)('a target wider than a flow, on the %s plane', (_plane, ma
     const { exceptColumns: _, ...others } = type2
     await apply(world.flow({ ...others, flow: 'g', columns: ['name', 'id'] }), u(1, 20, 'B', { city: 'Bonn' }))
     expect(await history(world, 'name', 'city')).toEqual(['A Rome 10 20', 'B NULL 20 NULL'])
+    await expectSound(world)
+  })
+
+  test('objects without a schema, all columns tracked -> what another flow has untracked is none of theirs', async () => {
+    const world = newWorld(make)
+    const { trackHistory: _, ...all } = type2
+    const g = () => world.flow({ ...all, flow: 'g' })
+    await apply(g(), u(1, 10, 'A'))
+    await apply(world.flow({ ...type2, flow: 'f', schema: wide }), u(1, 15, 'A', { city: 'Rome' }))
+    await apply(g(), d(1, 20))
+    await apply(g(), u(1, 30, 'B'))
+    expect(await history(world, 'name', 'city')).toEqual(['A Rome 10 20', 'B NULL 30 NULL'])
+    const refusal = await refusalOf(apply(g(), u(1, 40, 'B', { city: 'Oslo' })))
+    expect(refusal.details).toMatchObject({ reason: 'TRACK_HISTORY_DRIFT' })
+    const aside = world.flow({ ...all, flow: 'g', trackHistory: { except: ['city'] } })
+    await apply(aside, u(1, 40, 'B', { city: 'Oslo' }), u(1, 50, 'C'))
+    expect(await history(world, 'name', 'city')).toEqual(['A Rome 10 20', 'B Oslo 30 50', 'C NULL 50 NULL'])
     await expectSound(world)
   })
 
@@ -297,6 +315,16 @@ describe.each(planes)('a column that is new, on the %s plane', (_plane, make) =>
     await expectSound(world)
   })
 
+  test('objects without a schema -> the column has the type that the first batch with it shows', async () => {
+    const world = newWorld(make)
+    const f = world.flow({ ...type1, flow: 'f' })
+    await apply(f, u(1, 10, 'A'))
+    await apply(f, u(2, 10, 'B', { city: 'Rome', floor: 3 }), u(3, 10, 'C'))
+    expect(await shown(world, 'name', 'city', 'floor')).toEqual(['A NULL NULL', 'B Rome 3', 'C NULL NULL'])
+    expect(await schemaOf(world.target)).toEqual(expect.arrayContaining(['city: string', 'floor: long']))
+    await expectSound(world)
+  })
+
   test('NULLs ignored -> rows of before have left it as it was, and late events find what they inherit', async () => {
     const world = newWorld(make)
     const partial = { ...type2, ignoreNullUpdates: true } as const
@@ -397,6 +425,44 @@ describe.each(planes)('a column that is new, on the %s plane', (_plane, make) =>
       'C NULL 3 NULL 15 20',
       'D NULL 3 NULL 30 NULL',
     ])
+  })
+})
+
+describe.each(planes)('snapshots whose columns change, on the %s plane', (_plane, make) => {
+  const schema = (city: string, fields: string) => `id: long, name: string${city}, at: struct<${fields}>`
+  const flow = (world: World, ...form: readonly [string, string]) =>
+    snapshotFlowOf(world, {
+      flow: 'f',
+      keys: ['id'],
+      storedAsScdType: 2,
+      trackHistory: { on: ['name'] },
+      schema: schema(...form),
+    })
+
+  test('a column and a field more, then less -> only rows that differ in what the snapshot has bring events', async () => {
+    const world = newWorld(make)
+    const narrowOne = () => flow(world, '', 'x: long')
+    const wideOne = () => flow(world, ', city: string', 'x: long, y: long')
+    const one = { id: 1, name: 'A', at: { x: 1 } }
+    const two = { id: 2, name: 'B', at: null }
+    await narrowOne().apply([one, two], { version: 1 })
+    expect(await wideOne().apply([one, two], { version: 2 })).toMatchObject({ upserts: 0, deletes: 0 })
+    const more = [
+      { ...one, city: 'Rome', at: { x: 1, y: 2 } },
+      { ...two, name: 'C' },
+    ]
+    expect(await wideOne().apply(more, { version: 3 })).toMatchObject({ upserts: 2, deletes: 0 })
+    expect(await narrowOne().apply([one, { ...two, name: 'D' }], { version: 4 })).toMatchObject({
+      upserts: 1,
+      deletes: 0,
+    })
+    expect(await history(world, 'id', 'name', 'city', 'at')).toEqual([
+      '1 A Rome (1,2) 1 NULL',
+      '2 B NULL NULL 1 3',
+      '2 C NULL NULL 3 4',
+      '2 D NULL NULL 4 NULL',
+    ])
+    await expectSound(world)
   })
 })
 
