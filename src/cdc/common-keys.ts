@@ -3,6 +3,7 @@
  * whose attempts have come to live. The target's rows are found by comparing two snapshots file by file, so that it does not matter who
  * wrote or why; a row that was only moved counts, because its new place must be found.
  */
+import { col } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import { loadDeletionVector } from '../log/deletion-vectors.ts'
 import type { Commit } from '../log/table-log.ts'
@@ -14,11 +15,11 @@ import { statisticsOf } from '../transaction/file-facts.ts'
 import type { TransactionState } from '../transaction/state.ts'
 import { mayHold } from '../transaction/file-facts.ts'
 import { rowsOf } from './live-state.ts'
-import { stateColumn } from './layout.ts'
+import { nameIn, stateColumn } from './layout.ts'
 import { type Pin, newlyLive } from './pins.ts'
 import { keyScan, keysRelation, sameKeys } from './rows-of-keys.ts'
-import { any } from './terms.ts'
-import type { WorkingColumns } from './working-rows.ts'
+import { all, any, isThere } from './terms.ts'
+import { type WorkingColumns, keyName } from './working-rows.ts'
 
 export interface Winners {
   readonly commits: readonly Commit[]
@@ -28,34 +29,45 @@ export interface Winners {
   readonly pinsAfter: ReadonlyMap<string, Pin>
 }
 
-/** Staged; empty where the winners concern no key of the batch. */
+/** Staged; empty where the winners concern no key of the batch. @param keys of the batch; undefined: every key is */
 export async function commonKeys(
   plane: DataPlane,
   columns: WorkingColumns,
   target: TransactionState,
   state: TransactionState,
-  keys: StagedRows,
+  keys: StagedRows | undefined,
   winners: Winners,
   options: RunOptions,
 ): Promise<StagedRows> {
-  const own = keysRelation(columns, keys)
   const changed = await changedRows(target, winners)
   const inputs: Relation[] = []
-  const having = (right: Relation, snapshot: Snapshot): Relation => ({
-    kind: 'join',
-    join: 'semi',
-    left: own,
-    right,
-    on: sameKeys(columns, snapshot),
-  })
+  const having = (right: Relation, snapshot: Snapshot): Relation =>
+    keys === undefined
+      ? knownKeys(columns, right, snapshot)
+      : { kind: 'join', join: 'semi', left: keysRelation(columns, keys), right, on: sameKeys(columns, snapshot) }
   if (changed.length > 0) inputs.push(having(keyScan(columns, winners.newest, changed), winners.newest))
   const events = await newEvents(columns, state, winners)
   if (events !== undefined) inputs.push(having(events, state.snapshot))
   const relation: Relation =
     inputs.length === 0
-      ? { kind: 'limit', input: own, rows: 0 }
+      ? noKeys(columns)
       : { kind: 'aggregate', input: { kind: 'union', inputs }, groupBy: columns.keepKeys(), aggregates: [] }
   return plane.stage({ kind: 'relation', relation }, options)
+}
+
+/** Keys of a scan as `k.*`, without those that are NULL somewhere. */
+function knownKeys({ definition }: WorkingColumns, scan: Relation, snapshot: Snapshot): Relation {
+  const keys = definition.keys.map(({ name, type }) => ({
+    name: keyName(name),
+    value: col(`t.${nameIn(snapshot, name)}`, type),
+  }))
+  const where = all(...keys.map(({ value }) => isThere(value)))
+  return { kind: 'project', input: { kind: 'filter', input: scan, where }, columns: keys }
+}
+
+function noKeys({ definition }: WorkingColumns): Relation {
+  const columns = definition.keys.map(({ name, type }) => ({ name: keyName(name), type }))
+  return { kind: 'rows', columns, values: columns.map(() => []), rowCount: 0 }
 }
 
 /** Scans of exactly the rows that came, went or moved. */

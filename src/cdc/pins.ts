@@ -107,9 +107,9 @@ export function withAttempts(pin: Pin, attempts: readonly number[]): Pin {
   return { ...pin, last, dead: merged(dead) }
 }
 
-/** All attempts so far dead but these. */
-export function withOnly(pin: Pin, attempts: readonly number[]): Pin {
-  return withAttempts({ ...pin, dead: pin.last > 0 ? [[1, pin.last]] : [] }, attempts)
+/** All attempts up to one of them dead, and these alive besides the later ones that are. */
+export function withDeadUpTo(pin: Pin, last: number, attempts: readonly number[]): Pin {
+  return withAttempts({ ...pin, dead: last > 0 ? merged([...pin.dead, [1, last]]) : pin.dead }, attempts)
 }
 
 function merged(ranges: readonly AttemptRange[]): AttemptRange[] {

@@ -165,7 +165,7 @@ test('a verb that is beside a batch -> the batch that read the older pins starts
   }
 })
 
-test('a batch that commits beside a verb -> the verb starts again and keeps what the batch gave', async () => {
+test('a batch that commits beside a verb -> the verb takes it in and keeps what the batch gave', async () => {
   for (const [name, verb] of verbs) {
     if (name === 'retire') continue
     const world = memoryWorld()
@@ -186,7 +186,7 @@ test('a batch that commits beside a verb -> the verb starts again and keeps what
         }
       }),
     )
-    expect(await verb(other.targetHandle()), name).toMatchObject({ starts: 2 })
+    expect(await verb(other.targetHandle()), name).toMatchObject({ starts: 1 })
     await apply(world, [[1, 19, 'D']])
     expect(await shown(world), name).toEqual([
       '1 Al/e3 [5,17) 15',

@@ -114,7 +114,10 @@ async function commitPins(
   const { id } = (await context.tables.state.log.refresh()).metadata
   const version = await commitSmall(context, 'adopt', async (base) => {
     const pins = after(pinsOf(base), { id, path: context.statePath })
-    return { domains: [...pins.values()].map(printPin), parameters: { state: id } }
+    // No flow commits to a target before it is adopted; where one did, all its pins are looked at again.
+    const domainsOn = ({ version: on }: Snapshot) =>
+      on === base.version ? [...pins.values()].map(printPin) : undefined
+    return { domainsOn, parameters: () => ({ state: id }) }
   })
   return { version, stateId: id, stateRowsCopied: 0 }
 }

@@ -9,6 +9,8 @@ import { col, lit } from '../../expr/walk.ts'
 import type { Datum } from '../../protocol/datum.ts'
 import { toJs } from '../../protocol/js-values.ts'
 import type { Relation } from '../../relation/tree.ts'
+import type { Snapshot } from '../../log/snapshot.ts'
+import type { TargetWrite } from '../target-write.ts'
 import { mayHold } from '../../transaction/file-facts.ts'
 import { Transaction } from '../../transaction/transaction.ts'
 import { type TableParts, defaultSettings } from '../../transaction/context.ts'
@@ -39,19 +41,23 @@ export async function eraseKey(context: MaintenanceContext, key: readonly Datum[
   let rowsErased = 0
   const version = await commitSmall(context, 'erase', async (base, write, columns) => {
     hash = keyHash(columns.definition, key, tables.target.environment)
-    const known = erasedHashes(base)
     const keys = await plane.stage({ kind: 'relation', relation: keyRows(columns.definition, [key]) }, options)
-    try {
-      const files = await write.state.filesFor(0, (file) => mayHold(base, isKey(columns, key), file))
-      const places: Relation = rowsOfKeys(columns, base, files, keys)
+    const remove = async ({ base: on, state }: TargetWrite) => {
+      const files = await state.filesFor(0, (file) => mayHold(on, isKey(columns, key), file))
+      const places: Relation = rowsOfKeys(columns, on, files, keys)
       rowsErased = files.length === 0 ? 0 : await countRows(context, places)
-      if (rowsErased === 0 && known.has(hash)) return undefined
       if (rowsErased > 0) await write.remove(plane, places, options)
-    } finally {
-      await keys.release()
     }
-    const domains = [printErased(new Set([...known, hash])), printPin(keptPin(pinsOf(base)))]
-    return { domains, parameters: { rows: String(rowsErased) } }
+    await remove(write)
+    if (rowsErased === 0 && erasedHashes(base).has(hash)) {
+      await keys.release()
+      return undefined
+    }
+    const domainsOn = (snapshot: Snapshot) => [
+      printErased(new Set([...erasedHashes(snapshot), hash])),
+      printPin(keptPin(pinsOf(snapshot))),
+    ]
+    return { domainsOn, parameters: () => ({ rows: String(rowsErased) }), rows: { keys, remove } }
   })
   return {
     version,

@@ -5,6 +5,7 @@
  */
 import { failure } from '../../base/errors.ts'
 import { col } from '../../expr/walk.ts'
+import type { DomainMetadata } from '../../protocol/actions.ts'
 import type { Relation } from '../../relation/tree.ts'
 import { TransactionState } from '../../transaction/state.ts'
 import { mayHold } from '../../transaction/file-facts.ts'
@@ -17,7 +18,7 @@ import { longOf, stringOf } from '../terms.ts'
 import { deleteDeadRows } from './dead-rows.ts'
 import { keptFlow, keptPin, watermarkOf } from './kept-flow.ts'
 import { type MaintenanceContext, countRows } from './maintenance-context.ts'
-import { commitSmall } from './small-commits.ts'
+import { type SmallCommit, commitSmall } from './small-commits.ts'
 import { requirePaired } from './state-pairing.ts'
 import { printSequence } from '../sequence-text.ts'
 
@@ -49,10 +50,21 @@ export async function retireFlow(context: MaintenanceContext, flow: string): Pro
       watermark: watermark === undefined ? undefined : printSequence(watermark, columns.definition.sequenceType),
     }
     const gone = { domain: domainOf(flow), configuration: '', removed: true }
-    return { domains: [printPin(after), gone], parameters: { flow } }
+    const domainsOn = unlessMoved(pins, [flow, keptFlow], [printPin(after), gone])
+    return { domainsOn, parameters: () => ({ flow }) }
   })
   await deleteDeadRows(context)
   return { version, stateRowsMoved: moved, offset }
+}
+
+/** For as long as these flows are where they were. */
+function unlessMoved(
+  pins: ReadonlyMap<string, Pin>,
+  flows: readonly string[],
+  domains: readonly DomainMetadata[],
+): SmallCommit['domainsOn'] {
+  const textOf = (of: ReadonlyMap<string, Pin>) => JSON.stringify(flows.map((flow) => of.get(flow) ?? null))
+  return (snapshot) => (textOf(pinsOf(snapshot)) === textOf(pins) ? domains : undefined)
 }
 
 /**

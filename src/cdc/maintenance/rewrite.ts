@@ -3,8 +3,9 @@
  * target does not show are appended to the state as one attempt of the reserved flow; one commit of the target then holds the changed rows
  * and, for every flow, that all attempts before are dead. Only after it are dead rows deleted.
  *
- * Invariant: until that commit nothing has happened; an attempt it does not name is dead for all readers. If a flow commits first, all
- * starts again, because its rows may be among those that were to be dropped.
+ * Invariant: until that commit nothing has happened; an attempt it does not name is dead for all readers. If a flow commits first, the keys
+ * that its commit concerns are done again, on what is there then, and their events appended as a further attempt: all else stands, and what
+ * the flow appended lives. Where a commit concerns every key (winners.ts), all starts again.
  */
 import { throwIfCancelled } from '../../base/cancel.ts'
 import { failure } from '../../base/errors.ts'
@@ -14,7 +15,8 @@ import type { StagedRows } from '../../relation/data-plane.ts'
 import type { Relation } from '../../relation/tree.ts'
 import { TransactionState } from '../../transaction/state.ts'
 import { folded } from '../compute.ts'
-import { type OutcomeCounts, countOutcome } from '../counts.ts'
+import { commonKeys } from '../common-keys.ts'
+import { type OutcomeCounts, addCounts, countOutcome, emptyCounts } from '../counts.ts'
 import type { FlowDefinition } from '../definition.ts'
 import { requireUntouched } from '../foreign-changes.ts'
 import { OutcomeRows } from '../outcome-rows.ts'
@@ -35,7 +37,8 @@ import {
   unknownOutcome,
 } from './maintenance-context.ts'
 import { type BadRow, malformedError, someBadRows } from './malformed.ts'
-import { type WholeGround, badRows, markedRows, stateRows, wholeEvents } from './whole-target.ts'
+import { type OnlyKeys, type WholeGround, badRows, markedRows, stateRows, wholeEvents } from './whole-target.ts'
+import { maxPuts, onlyKeys, touchesFiles, winnersUpTo } from './winners.ts'
 import { stagedRelation } from '../staged-relation.ts'
 
 export interface RewritePlan {
@@ -49,8 +52,18 @@ export interface RewritePlan {
   readonly repairs: boolean
   /** The state is gone. */
   readonly isStateLost: boolean
-  /** The pins after the commit, `attempt` being the only one that lives, if any. */
-  readonly pinsAfter: (pins: ReadonlyMap<string, Pin>, attempt: number | undefined) => readonly Pin[]
+  /** The pins after the commit. */
+  readonly pinsAfter: (attempts: NewAttempts) => readonly Pin[]
+}
+
+/** Which attempts a commit lets live: those of flows that came after the verb read the state, and its own. */
+export interface NewAttempts {
+  /** Of the version before the commit. */
+  readonly pins: ReadonlyMap<string, Pin>
+  /** Of the version at which the state was read: all attempts that lived then die. */
+  readonly read: ReadonlyMap<string, Pin>
+  /** The verb's own. */
+  readonly attempts: readonly number[]
 }
 
 export interface Rewritten {
@@ -95,23 +108,49 @@ class RewriteStart {
   readonly #context: MaintenanceContext
   readonly #plan: RewritePlan
   readonly #columns: WorkingColumns
-  readonly #pins: ReadonlyMap<string, Pin>
-  readonly #base: Snapshot
+  /** When the state was read first. */
+  readonly #read: ReadonlyMap<string, Pin>
+  readonly #attempts: number[] = []
+  #pins: ReadonlyMap<string, Pin>
+  #counts: OutcomeCounts = emptyCounts
+  #isPatched = false
   outcomeUnknown = false
 
   constructor(context: MaintenanceContext, plan: RewritePlan, base: Snapshot) {
     this.#context = context
     this.#plan = plan
-    this.#base = base
     this.#columns = new WorkingColumns(plan.definitionOf(base))
     this.#pins = pinsOf(base)
+    this.#read = this.#pins
     this.write = new TargetWrite(context.tables.target, this.#columns, base)
   }
 
-  /** undefined: another commit came first. */
+  /** undefined: another commit came first, and it cannot be taken in. */
   async run(): Promise<Omit<Rewritten, 'starts'> | undefined> {
+    const { tables, options } = this.#context
+    const { stateRowsBefore, ...bad } = await this.#apply(undefined)
+    for (let puts = 1; puts <= maxPuts; puts++) {
+      throwIfCancelled(options.signal)
+      const newest = await tables.target.log.refresh()
+      if (newest.version !== this.write.base.version && !(await this.#settle(newest))) return undefined
+      const put = await this.write.put(this.#domains(), { step: this.#plan.step }, this.#counts, options)
+      if (put.kind === 'unknown') {
+        this.outcomeUnknown = true
+        throw unknownOutcome(this.write.base.version + 1, this.write.txnId)
+      }
+      if (put.kind === 'committed') {
+        const counts = this.#counts
+        return { version: put.version, counts, stateRowsKept: counts.kept, stateRowsBefore, ...bad }
+      }
+      await standBack(this.#context, puts)
+    }
+    return undefined
+  }
+
+  /** Folds everything, or some keys, on the base, and takes the difference in. */
+  async #apply(only: OnlyKeys | undefined) {
     const { plane, options } = this.#context
-    const ground = await this.#ground()
+    const ground = await this.#ground(only)
     const rows = await plane.stage({ kind: 'relation', relation: await markedRows(this.#columns, ground) }, options)
     try {
       const bad = await this.#judgeRows(rows)
@@ -121,8 +160,9 @@ class RewriteStart {
         const headsMade = heads === undefined ? 0 : await countRows(this.#context, heads)
         const stored = await stateRows(this.#columns, ground)
         const stateRowsBefore = stored === undefined ? 0 : await countRows(this.#context, stored)
-        const written = await this.#commit(rows, outcome)
-        return written === undefined ? undefined : { ...written, ...bad, headsMade, stateRowsBefore }
+        await this.#take(rows, outcome)
+        this.#isPatched ||= headsMade + bad.malformed + bad.repeated > 0
+        return { ...bad, headsMade, stateRowsBefore }
       } finally {
         await outcome.release()
       }
@@ -131,12 +171,12 @@ class RewriteStart {
     }
   }
 
-  async #ground(): Promise<WholeGround> {
+  async #ground(only: OnlyKeys | undefined): Promise<WholeGround> {
     const { tables } = this.#context
     const { isStateLost } = this.#plan
     const state = isStateLost ? undefined : new TransactionState(tables.state, await tables.state.log.refresh())
-    const ground = { target: this.write.state, state, pins: this.#pins, erased: undefined }
-    return { ...ground, erased: await erasedKeysIn(this.#context, this.#columns, ground, this.#base) }
+    const ground = { target: this.write.state, state, pins: this.#pins, erased: undefined, only }
+    return { ...ground, erased: await erasedKeysIn(this.#context, this.#columns, ground, this.write.base) }
   }
 
   /** The rows that no event gives, counted. @throws AUTOCDC_MALFORMED_ROW unless this is a repair */
@@ -156,30 +196,45 @@ class RewriteStart {
     return keepAnew(this.#columns, outcome, this.#plan.keepingOf(this.#columns, this.#pins))
   }
 
-  async #commit(rows: StagedRows, outcome: StagedRows) {
+  async #take(rows: StagedRows, outcome: StagedRows): Promise<void> {
     const { plane, options, tables } = this.#context
     const read = new OutcomeRows(this.#columns, outcome)
     if (!this.#plan.mayChangeRows) await this.#requireSame(outcome)
     const { counts } = await countOutcome(plane, read, options)
+    this.#counts = addCounts(this.#counts, counts)
     if (this.#plan.repairs) await this.write.remove(plane, badRows(rows, 'both'), options)
     await this.write.add(plane, read, counts.inserted + counts.updated > 0, options)
-    const attempt =
-      counts.kept === 0
-        ? undefined
-        : await appendAttempt(tables.state, keptFlow, (number) => read.stateRows(number), options, this.#lastAttempt())
-    const newest = await tables.target.log.refresh()
-    if (newest.version !== this.#base.version) return undefined
-    const put = await this.write.put(this.#domains(attempt), { step: this.#plan.step }, counts, options)
-    if (put.kind === 'unknown') {
-      this.outcomeUnknown = true
-      throw unknownOutcome(this.#base.version + 1, this.write.txnId)
-    }
-    return put.kind === 'committed' ? { version: put.version, counts, stateRowsKept: counts.kept } : undefined
+    if (counts.kept === 0) return
+    // Of the reserved flow, in the state table as it is now.
+    const last = this.#plan.isStateLost ? 0 : (this.#pins.get(keptFlow)?.last ?? 0)
+    this.#attempts.push(await appendAttempt(tables.state, keptFlow, (number) => read.stateRows(number), options, last))
   }
 
-  /** Of the reserved flow, in the state table as it is now. */
-  #lastAttempt(): number {
-    return this.#plan.isStateLost ? 0 : (this.#pins.get(keptFlow)?.last ?? 0)
+  /** Accounts for winners up to `newest`. false: all must begin again. */
+  async #settle(newest: Snapshot): Promise<boolean> {
+    const { plane, options, tables } = this.#context
+    if (this.#plan.isStateLost) return false
+    const winners = await winnersUpTo(this.#context, this.write.base, newest)
+    // Rows dropped without a key are found again in no other way.
+    if (winners === undefined || (this.#isPatched && touchesFiles(winners))) return false
+    const state = new TransactionState(tables.state, await tables.state.log.refresh())
+    const common = await commonKeys(plane, this.#columns, this.write.state, state, undefined, winners, options)
+    try {
+      // Partial events that were made whole would be kept beside the ones they were made of.
+      if (common.rowCount > 0 && this.#makesWhole()) return false
+      if (common.rowCount > 0) await this.write.withdraw(plane, common, options)
+      this.write.rebase(newest)
+      this.#pins = winners.pinsAfter
+      if (common.rowCount > 0) await this.#apply(await onlyKeys(this.#context, this.#columns, common))
+      return true
+    } finally {
+      await common.release()
+    }
+  }
+
+  #makesWhole(): boolean {
+    const { watermark, makesAllFull } = this.#plan.keepingOf(this.#columns, this.#pins)
+    return this.#columns.definition.isPartial && (watermark !== undefined || makesAllFull)
   }
 
   async #requireSame(outcome: StagedRows): Promise<void> {
@@ -191,7 +246,7 @@ class RewriteStart {
     })
   }
 
-  #domains(attempt: number | undefined): DomainMetadata[] {
-    return this.#plan.pinsAfter(this.#pins, attempt).map(printPin)
+  #domains(): DomainMetadata[] {
+    return this.#plan.pinsAfter({ pins: this.#pins, read: this.#read, attempts: this.#attempts }).map(printPin)
   }
 }

@@ -6,13 +6,13 @@ import { compareDatums } from '../../protocol/datum-order.ts'
 import type { DataType } from '../../protocol/types.ts'
 import type { ColumnSelection } from '../options.ts'
 import { holdsMap } from '../definition.ts'
-import { type Pin, type PinnedDefinition, pinsOf, withOnly } from '../pins.ts'
+import { type Pin, type PinnedDefinition, pinsOf, withDeadUpTo } from '../pins.ts'
 import { parseSequence, printSequence } from '../sequence-text.ts'
 import { deleteDeadRows } from './dead-rows.ts'
 import { keptFlow, keptPin, watermarkOf } from './kept-flow.ts'
 import type { BadRow } from './malformed.ts'
 import type { MaintenanceContext } from './maintenance-context.ts'
-import { type RewritePlan, type Rewritten, rewriteTarget } from './rewrite.ts'
+import { type NewAttempts, type RewritePlan, type Rewritten, rewriteTarget } from './rewrite.ts'
 import { createState, pairingOf, pinsOnto, requirePaired, unpaired } from './state-pairing.ts'
 import { somePin, storedDefinition } from './stored-definition.ts'
 
@@ -62,7 +62,7 @@ export async function collectGarbage(context: MaintenanceContext, watermark: Dat
   const raisedOf = (pins: ReadonlyMap<string, Pin>) => raised(pins, watermark, sequenceType)
   const plan = planOf('gc', {
     keepingOf: (_, pins) => ({ watermark: raisedOf(pins), makesAllFull: false }),
-    pinsAfter: (pins, attempt) => anew(pins, attempt).map((pin) => belowDropped(pin, raisedOf(pins), sequenceType)),
+    pinsAfter: (given) => anew(given).map((pin) => belowDropped(pin, raisedOf(given.pins), sequenceType)),
   })
   return finished(context, await rewriteTarget(context, plan))
 }
@@ -76,8 +76,8 @@ export async function retrackTarget(context: MaintenanceContext, tracked: Column
   const plan = planOf('retrack', {
     definitionOf: (snapshot) => storedDefinition(snapshot, trackedNames(snapshot, tracked)),
     mayChangeRows: true,
-    pinsAfter: (pins, attempt) =>
-      anew(pins, attempt).map((pin) => {
+    pinsAfter: (given) =>
+      anew(given).map((pin) => {
         const definition: PinnedDefinition = { ...pin.definition, tracked: trackedNames(base, tracked) }
         return { ...pin, definition }
       }),
@@ -103,7 +103,8 @@ export async function repairTarget(context: MaintenanceContext): Promise<RepairR
     repairs: true,
     isStateLost: stateLost,
     keepingOf: () => ({ watermark: undefined, makesAllFull: stateLost }),
-    pinsAfter: (pins, attempt) => anew(stateLost ? pinsOnto(pins, { id, path: statePath }) : pins, attempt),
+    pinsAfter: (given) =>
+      anew(stateLost ? { ...given, pins: pinsOnto(given.pins, { id, path: statePath }), read: new Map() } : given),
   })
   const done = await rewriteTarget(context, plan)
   const { malformed, repeated, headsMade, samples } = done
@@ -131,10 +132,14 @@ function refuseBeliefs(base: Snapshot): void {
   })
 }
 
-/** All attempts dead but the new one. */
-function anew(pins: ReadonlyMap<string, Pin>, attempt: number | undefined): readonly Pin[] {
-  const others = [...pins.values()].filter(({ flow }) => flow !== keptFlow).map((pin) => withOnly(pin, []))
-  return [...others, withOnly(keptPin(pins), attempt === undefined ? [] : [attempt])]
+/** What lived when the state was read is dead. */
+function anew({ pins, read, attempts }: NewAttempts): readonly Pin[] {
+  const lastOf = (flow: string) => read.get(flow)?.last ?? 0
+  const others = [...pins.values()].filter(({ flow }) => flow !== keptFlow)
+  return [
+    ...others.map((pin) => withDeadUpTo(pin, lastOf(pin.flow), [])),
+    withDeadUpTo(keptPin(pins), lastOf(keptFlow), attempts),
+  ]
 }
 
 /** A watermark is never lowered. */

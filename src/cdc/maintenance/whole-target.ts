@@ -36,6 +36,15 @@ export interface WholeGround {
   readonly pins: ReadonlyMap<string, Pin>
   /** Keys whose rows are not to be seen, as `k.*`. */
   readonly erased: Relation | undefined
+  /** Keys whose rows alone are to be seen; undefined: all are. */
+  readonly only?: OnlyKeys | undefined
+}
+
+export interface OnlyKeys {
+  /** As `k.*`. */
+  readonly keys: Relation
+  /** Over `t.*`: holds for every row of such a key. */
+  readonly where: Expr
 }
 
 /** Whether a row may take part, and whether it is the one of its key and record start that does. */
@@ -44,7 +53,7 @@ const mark = { isWell: '$well', place: '$nth' } as const
 /** Every row of the target as a working row, marked; to be staged. */
 export async function markedRows(columns: WorkingColumns, ground: WholeGround): Promise<Relation> {
   const { snapshot } = ground.target
-  const files = await ground.target.filesFor(0, () => true)
+  const files = await ground.target.filesFor(0, (file) => mayHold(snapshot, ground.only?.where ?? yes, file))
   const scan: Relation = {
     kind: 'scan',
     files,
@@ -52,7 +61,8 @@ export async function markedRows(columns: WorkingColumns, ground: WholeGround): 
     locator: { file: row.file, position: row.position },
     deletions: 'drop',
   }
-  const rows: Relation = { kind: 'project', input: scan, columns: targetFields(columns, snapshot) }
+  const stored: Relation = { kind: 'project', input: scan, columns: targetFields(columns, snapshot) }
+  const rows = ofOnly(columns, ground, stored)
   const judged: Relation = {
     kind: 'project',
     input: rows,
@@ -193,7 +203,7 @@ async function allStateRows(columns: WorkingColumns, ground: WholeGround): Promi
   const { state } = ground
   const live = [...ground.pins.values()].filter(({ last }) => last > 0)
   if (state === undefined || live.length === 0) return undefined
-  const where = liveRows(live)
+  const where = all(liveRows(live), ground.only?.where ?? yes)
   const files: ScanFile[] = await state.filesFor(0, (file) => mayHold(state.snapshot, where, file))
   if (files.length === 0) return undefined
   const scan: Relation = {
@@ -204,11 +214,20 @@ async function allStateRows(columns: WorkingColumns, ground: WholeGround): Promi
     deletions: 'drop',
   }
   const input: Relation = { kind: 'filter', input: scan, where }
-  return { kind: 'project', input, columns: stateFields(columns, state.snapshot) }
+  return ofOnly(columns, ground, { kind: 'project', input, columns: stateFields(columns, state.snapshot) })
+}
+
+/** Working rows of the keys that are to be seen. */
+export function ofOnly(columns: WorkingColumns, { only }: WholeGround, rows: Relation): Relation {
+  return only === undefined ? rows : keysJoined(columns, 'semi', rows, only.keys)
 }
 
 /** Working rows but for those of some keys, which come as `k.*`. */
 export function withoutKeys(columns: WorkingColumns, rows: Relation, keys: Relation): Relation {
+  return keysJoined(columns, 'anti', rows, keys)
+}
+
+function keysJoined(columns: WorkingColumns, join: 'semi' | 'anti', rows: Relation, keys: Relation): Relation {
   const { definition } = columns
   const renamed: Relation = {
     kind: 'project',
@@ -216,7 +235,7 @@ export function withoutKeys(columns: WorkingColumns, rows: Relation, keys: Relat
     columns: definition.keys.map(({ name, type }) => ({ name: `not.${name}`, value: col(keyName(name), type) })),
   }
   const on = all(...definition.keys.map(({ name, type }) => equal(col(keyName(name), type), col(`not.${name}`, type))))
-  return { kind: 'join', join: 'anti', left: rows, right: renamed, on }
+  return { kind: 'join', join, left: rows, right: renamed, on }
 }
 
 /** Partial flows: rows of the target as events that write every column, with what they show. */
