@@ -22,7 +22,7 @@ export const isNull = (value: Expr): Expr => call('is null', [value])
 export const isThere = (value: Expr): Expr => call('is not null', [value])
 export const not = (value: Expr): Expr => call('not', [value])
 export const equal = (a: Expr, b: Expr): Expr => call('=', [a, b])
-/** Null-safe. Of maps too, which SQL does not compare: two are the same where their entries are, in order. */
+/** Null-safe. Of maps too, which SQL does not compare: two are the same where their entries are, in whatever order. */
 export const same = (a: Expr, b: Expr): Expr => ({ kind: 'call', name: '<=>', args: [a, b], type: booleanType })
 export const differs = (a: Expr, b: Expr): Expr => not(same(a, b))
 export const less = (a: Expr, b: Expr): Expr => call('<', [a, b])

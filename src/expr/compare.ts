@@ -79,10 +79,20 @@ export function comparer(type: DataType): Comparer {
       return (a, b) =>
         compareLists((place) => fields[place] ?? compareIntegers, a as readonly Datum[], b as readonly Datum[])
     }
+    // Not for SQL, which has no order of maps: they are their entries, by key.
+    case 'map': {
+      const key = comparer(type.key)
+      const value = comparer(type.value)
+      const entry: Comparer = (x, y) => compareLists((place) => (place === 0 ? key : value), x as Entry, y as Entry)
+      const sorted = (map: Datum) => (map as readonly Entry[]).toSorted((x, y) => key(x[0], y[0]))
+      return (a, b) => compareLists(() => entry, sorted(a), sorted(b))
+    }
     default:
       return compareIntegers
   }
 }
+
+type Entry = readonly [Datum, Datum]
 
 /** Equality, cheaper than an order where the type allows. */
 export function equality(type: DataType): (a: Datum, b: Datum) => boolean {
@@ -93,6 +103,7 @@ export function equality(type: DataType): (a: Datum, b: Datum) => boolean {
     case 'decimal':
     case 'binary':
     case 'array':
+    case 'map':
     case 'struct': {
       const compare = comparer(type)
       return (a, b) => compare(a, b) === 0

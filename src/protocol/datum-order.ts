@@ -141,10 +141,8 @@ function compareLists(a: readonly Datum[], b: readonly Datum[], type: DataType):
       return compareItems(a, b, (index) => fieldType(type, index))
     case 'array':
       return compareItems(a, b, () => type.element)
-    case 'map': {
-      const [x, y] = [datumKey(a, type), datumKey(b, type)]
-      return x < y ? -1 : x > y ? 1 : 0
-    }
+    case 'map':
+      return compareItems(sortedEntries(a, type), sortedEntries(b, type), () => entryType(type))
     default:
       throw new TypeError(`a list is no value of type ${type.kind}`)
   }
@@ -161,6 +159,19 @@ function compareItems(a: readonly Datum[], b: readonly Datum[], typeOf: (index: 
   }
   return a.length - b.length
 }
+
+/** By key: the order in which a map has them means nothing. */
+function sortedEntries(map: readonly Datum[], { key }: MapType): readonly Datum[] {
+  const keyOf = (entry: Datum): Datum => (isList(entry) ? (entry[0] ?? null) : null)
+  return map.toSorted((x, y) => compareDatums(keyOf(x), keyOf(y), key))
+}
+
+function entryType({ key, value }: MapType): StructType {
+  const part = (name: string, type: DataType) => ({ name, type, nullable: true, metadata: {} })
+  return { kind: 'struct', fields: [part('key', key), part('value', value)] }
+}
+
+type MapType = Extract<DataType, { kind: 'map' }>
 
 function fieldType(type: StructType, index: number): DataType {
   const field = type.fields[index]

@@ -120,8 +120,8 @@ export type Relation =
 /**
  * `lag` and `lead`: the value one row before and after, NULL at the ends. `row_number`: from 1 (long). Each of these three has no frame.
  * The others ignore NULLs, over the rows so far, the current one included, or over the whole partition. `last`: the last value that is not
- * NULL. `count` (long). `min` and `max`: structs and arrays compare part by part, NULL parts first, as in `sort`; of values that are equal
- * but not the same (0.0 and -0.0) any. `value` is absent for `row_number`, and for a `count` of rows.
+ * NULL. `count` (long). `min` and `max`: structs and arrays compare part by part, NULL parts first, as in `sort`, maps as the array of their
+ * entries by key; of values that are equal but not the same (0.0 and -0.0, maps with their entries in another order) any. `value` is absent for `row_number`, and for a `count` of rows.
  */
 export interface WindowCall {
   readonly function: 'row_number' | 'lag' | 'lead' | 'last' | 'count' | 'min' | 'max'

@@ -2,7 +2,9 @@
 import { unreachable } from '../../base/assert.ts'
 import type { FunctionName } from '../../expr/functions.ts'
 import type { Expr } from '../../expr/tree.ts'
+import { isComparable } from '../../expr/type-rules.ts'
 import type { DataType } from '../../protocol/types.ts'
+import { orderKey } from './order-key.ts'
 import { printLiteral } from './print-literal.ts'
 import { quoteName, quoteText } from './quote.ts'
 import { sqlType } from './types.ts'
@@ -36,6 +38,9 @@ export function printCall(
     case '||':
       return `(${a} ${name} ${b})`
     case '<=>':
+      // DuckDB tells maps apart by the order of their entries.
+      if (x !== undefined && !isComparable(x.type))
+        return `(${orderKey(a, x.type)} IS NOT DISTINCT FROM ${orderKey(b, x.type)})`
       return `(${a} IS NOT DISTINCT FROM ${b})`
     case 'is null':
       return `(${a} IS NULL)`
