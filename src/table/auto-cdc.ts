@@ -8,6 +8,7 @@ import { type CdcStatus, cdcStatus } from './cdc-status.ts'
 import { atEdge } from './edge.ts'
 import type { BatchReport, Flow, FlowSetting } from './flow.ts'
 import { parseSchemaText } from './flow-schema.ts'
+import { checkKnownFlow } from './known-flow.ts'
 import { type ArrowRows, type FileSource, type Row, type RowSource, isFileSource } from './source-rows.ts'
 import { stoppable } from './stoppable-source.ts'
 
@@ -110,6 +111,8 @@ export class AutoCdc {
       const warnings: FlowWarning[] = []
       const source = stop === undefined ? this.#needSource() : stoppable(this.#needSource(), stop)
       const flow = await this.#loaded()
+      const { log } = this.#setting.tables.target
+      checkKnownFlow(this.#setting.options, (await log.exists()) ? await log.refresh() : undefined)
       const done = await flow.run(source, {
         ...others,
         onBatch: (report) => {

@@ -184,6 +184,19 @@ describe('apply', () => {
 })
 
 describe('run', () => {
+  test.each<[string, Partial<AutoCdcOptions>, string]>([
+    ['other keys', { keys: ['id', 'name'] }, 'AUTOCDC_INVALID_STATE'],
+    ['another type', { storedAsScdType: 1 }, 'AUTOCDC_INVALID_STATE'],
+    ['a condition that cannot be read', { applyAsDeleteWhen: 'name = = 1' }, 'EXPRESSION_SYNTAX'],
+    ['keys in other letters', { keys: ['ID'] }, 'no error'],
+  ])('%s, where no event waits -> told all the same', async (_, more, code) => {
+    const { flow } = world()
+    const source = iterableSource('rows', () => [{ id: 1, name: 'a', seq: 1 }])
+    await flow({ source }).run()
+    expect(await codeOf(flow({ source, ...more }).run())).toBe(code)
+    expect(await codeOf(flow({ source, ...more, flow: 'another' }).run())).toBe(code)
+  })
+
   test('no source -> said', async () => {
     expect(await codeOf(world().flow().run())).toBe('AUTOCDC_INVALID_DEFINITION')
   })
