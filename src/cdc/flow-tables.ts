@@ -285,4 +285,3 @@ function canonical(value: unknown): string {
   }
   return JSON.stringify(value ?? null).toLowerCase()
 }
-

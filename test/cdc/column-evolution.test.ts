@@ -4,12 +4,13 @@ import type { BraidlakeError } from '../../src/base/errors.ts'
 import type { FlowOptions } from '../../src/cdc/options.ts'
 import { pinsOf } from '../../src/cdc/pins.ts'
 import { typeName } from '../../src/protocol/schema-json.ts'
+import { DeltaTable } from '../../src/table/delta-table.ts'
 import type { Flow } from '../../src/table/flow.ts'
 import type { Row } from '../../src/table/source-rows.ts'
 import type { TableParts } from '../../src/transaction/context.ts'
 import { datumText } from './datum-text.ts'
 import { type World, duckdbWorld, memoryWorld, tableRows } from './engine-world.ts'
-import { snapshotFlowOf } from './history-world.ts'
+import { historyOf, snapshotFlowOf } from './history-world.ts'
 
 const worlds: World[] = []
 afterEach(() => worlds.splice(0).forEach((world) => world.drop()))
@@ -322,6 +323,62 @@ describe.each(planes)('a column that is new, on the %s plane', (_plane, make) =>
     await apply(f, u(2, 10, 'B', { city: 'Rome', floor: 3 }), u(3, 10, 'C'))
     expect(await shown(world, 'name', 'city', 'floor')).toEqual(['A NULL NULL', 'B Rome 3', 'C NULL NULL'])
     expect(await schemaOf(world.target)).toEqual(expect.arrayContaining(['city: string', 'floor: long']))
+    await expectSound(world)
+  })
+
+  test('reads of the history -> what it was, and what became of it, in the columns that it has now', async () => {
+    const world = newWorld(make)
+    await apply(world.flow({ ...type2, flow: 'f', schema: narrow }), u(1, 10, 'A'), u(2, 10, 'Z'))
+    const f = world.flow({ ...type2, flow: 'f', schema: wide })
+    await apply(f, u(1, 20, 'B', { city: 'Rome' }), u(2, 20, 'Z', { city: 'Oslo' }))
+    const table = historyOf(world.again())
+    const asOf: unknown[] = []
+    for await (const row of table.asOf(15n)) asOf.push([row['id'], row['name'], row['city']])
+    expect(asOf.toSorted()).toEqual([
+      [1n, 'A', null],
+      [2n, 'Z', 'Oslo'],
+    ])
+    const changes: unknown[] = []
+    for await (const row of table.historyChanges({ fromVersion: 1 }))
+      changes.push([row['_change'], row['id'], row['name'], row['city'], row['__END_AT']].join(' '))
+    expect(changes.toSorted()).toEqual([
+      'closed 1 A  20',
+      'corrected 2 Z Oslo ',
+      'opened 1 A  ',
+      'opened 1 B Rome ',
+      'opened 2 Z  ',
+    ])
+    const early: unknown[] = []
+    for await (const row of new DeltaTable(world.again().target).rows({ version: 1 })) early.push(Object.keys(row))
+    expect(early[0]).not.toContain('city')
+    expect(await world.targetHandle().verify({ version: 1 })).toMatchObject({ ok: true })
+  })
+
+  test.each([
+    ['type 1', type1],
+    ['type 2', type2],
+    ['type 1, NULLs ignored', { ...type1, ignoreNullUpdates: true }],
+    ['type 2, NULLs ignored', { ...type2, ignoreNullUpdates: true }],
+  ] as const)('%s, kept up afterwards -> the same rows, and late events find their place', async (_, options) => {
+    const world = newWorld(make)
+    const old = () => world.flow({ ...options, flow: 'f', schema: narrow })
+    const f = () => world.flow({ ...options, flow: 'f', schema: wide })
+    await apply(old(), u(1, 10, 'A'), u(1, 20, 'A'), u(1, 30, null), d(2, 50))
+    await apply(f(), u(1, 40, 'B', { city: 'Rome' }), u(1, 50, null), u(2, 40, 'C', { city: 'Oslo' }))
+    const before = await tableRows(world.target)
+    const target = world.targetHandle()
+    await target.compact()
+    await target.gc({ watermark: 15 })
+    await target.repair()
+    expect((await tableRows(world.again().target)).rows.map(String).toSorted()).toEqual(
+      before.rows.map(String).toSorted(),
+    )
+    await expectSound(world)
+    await apply(old(), u(1, 45, 'D'))
+    await apply(f(), u(1, 47, 'E', { city: 'Bonn' }))
+    await target.retire('f')
+    await apply(world.flow({ ...options, flow: 'g', schema: wide }), u(1, 46, 'F', { city: 'Graz' }))
+    await target.erase({ id: 2 })
     await expectSound(world)
   })
 
