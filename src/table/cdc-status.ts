@@ -3,6 +3,7 @@ import { failure } from '../base/errors.ts'
 import type { BatchTables } from '../cdc/batch-tables.ts'
 import { type Pin, type PinnedDefinition, pinsOf } from '../cdc/pins.ts'
 import type { Snapshot } from '../log/snapshot.ts'
+import type { TableParts } from '../transaction/context.ts'
 import { detailOf, filesOf } from './detail.ts'
 
 export interface CdcFlowStatus {
@@ -30,6 +31,8 @@ export interface CdcStatus {
   readonly target: CdcTableSize
   /** Dead rows included. Undefined: the state table is missing. */
   readonly state: CdcTableSize | undefined
+  /** Events set aside. Undefined: none ever were. */
+  readonly quarantine: CdcTableSize | undefined
   readonly definition: PinnedDefinition
   /** When the newest version was committed. */
   readonly committed: Date
@@ -38,7 +41,7 @@ export interface CdcStatus {
 }
 
 /** @throws DELTA_TABLE_NOT_FOUND, AUTOCDC_INVALID_STATE where the table is no target */
-export async function cdcStatus({ target, state }: BatchTables): Promise<CdcStatus> {
+export async function cdcStatus({ target, state, quarantine }: BatchTables): Promise<CdcStatus> {
   const snapshot = await target.log.refresh()
   const pins = [...pinsOf(snapshot).values()]
   const [first] = pins
@@ -48,10 +51,10 @@ export async function cdcStatus({ target, state }: BatchTables): Promise<CdcStat
       advice: 'Name the folder of a table that a flow has made.',
     })
   }
-  const hasState = await state.log.exists()
   return {
     target: sizeOf(target.log.store.root, snapshot),
-    state: hasState ? sizeOf(state.log.store.root, await state.log.refresh()) : undefined,
+    state: await sizeIfThere(state),
+    quarantine: quarantine === undefined ? undefined : await sizeIfThere(quarantine),
     definition: first.definition,
     committed: new Date(snapshot.timestampMs),
     flows: pins.map(flowStatus).sort((a, b) => (a.flow < b.flow ? -1 : 1)),
@@ -61,6 +64,10 @@ export async function cdcStatus({ target, state }: BatchTables): Promise<CdcStat
 function flowStatus({ flow, offset, last, dead, watermark, truncates }: Pin): CdcFlowStatus {
   const deadCount = dead.reduce((sum, [from, to]) => sum + to - from + 1, 0)
   return { flow, offset, attempts: { last, dead: deadCount }, watermark, truncates }
+}
+
+async function sizeIfThere({ log }: TableParts): Promise<CdcTableSize | undefined> {
+  return (await log.exists()) ? sizeOf(log.store.root, await log.refresh()) : undefined
 }
 
 function sizeOf(path: string, snapshot: Snapshot): CdcTableSize {

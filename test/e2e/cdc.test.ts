@@ -138,6 +138,16 @@ describe('run', () => {
     expect((await run('history', join(folder, 'customers'))).stdout).toMatch(/^ +1 .* AUTO CDC .* \+3 /m)
   })
 
+  test('rows set aside -> counted, shown by status, and there to be read', async () => {
+    write('events/1.jsonl', lines([{ id: null, name: 'x', city: 'y', seq: 1, op: 'u' }, ...events]))
+    write('customers.yaml', `${yaml}\nonBadRow: quarantine`)
+    expect((await run('cdc', 'run', join(folder, 'customers.yaml'))).stdout).toMatch(/ 1 quarantined$/m)
+    const aside = join(folder, 'customers__cdc_quarantine')
+    const { stdout } = await run('cdc', 'status', join(folder, 'customers'))
+    expect(stdout).toMatch(new RegExp(`^set aside +${aside}\\n +1 row, 1 file, `, 'm'))
+    expect((await run('query', aside, 'SELECT __reason, name FROM t')).stdout).toMatch(/NULL_KEY +x/)
+  })
+
   test('nothing new -> nothing done', async () => {
     await run('cdc', 'run', join(folder, 'customers.yaml'))
     const { json } = await document('cdc', 'run', join(folder, 'customers.yaml'))

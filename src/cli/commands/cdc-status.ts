@@ -21,13 +21,16 @@ async function status(path: string, { json = false }: JsonFlag): Promise<void> {
   return print(`${facts(found)}\n${flows(found.flows)}`)
 }
 
-function facts({ target, state, definition, committed }: CdcStatus): string {
+function facts({ target, state, quarantine, definition, committed }: CdcStatus): string {
   const { scdType, keys, sequenceType, tracked } = definition
   const lines: [string, string][] = [
     ['target', `${target.path}, version ${target.version}, committed ${committed.toISOString()}`],
     ['', size(target)],
     ['state', state === undefined ? 'missing' : `${state.path}, version ${state.version}`],
     ...(state === undefined ? [] : [['', size(state)] satisfies [string, string]]),
+    ...(quarantine === undefined
+      ? []
+      : [['set aside', quarantine.path] satisfies [string, string], ['', size(quarantine)] satisfies [string, string]]),
     ['stored as', `SCD type ${scdType}`],
     [
       'keys',
