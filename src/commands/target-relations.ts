@@ -1,5 +1,6 @@
 /** Scans of the target as every statement needs them: only the columns used, with the place of each row. */
 import type { Expr } from '../expr/tree.ts'
+import { isComparable } from '../expr/type-rules.ts'
 import { call, col, columnNames, lit } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import type { Relation, ScanFile } from '../relation/tree.ts'
@@ -69,9 +70,11 @@ export function foundColumnsOf(source: Expr, clause: Expr, equal: Expr | undefin
 
 export const intLiteral = (value: number): Expr => lit(value, integer)
 
-/** TRUE where every assigned value equals the column's, NULLs alike. */
+/** TRUE where every assigned value equals the column's, NULLs alike. Maps have no equality, so an image with a new one counts as another. */
 export function imageEqual(assignments: Iterable<readonly [string, Expr]>): Expr {
-  const terms = [...assignments].map(([column, value]) => call('<=>', [col(column, value.type), value]))
+  const changed = [...assignments].filter(([column, value]) => value.kind !== 'column' || value.name !== column)
+  if (changed.some(([, value]) => !isComparable(value.type))) return lit(false, { kind: 'boolean' })
+  const terms = changed.map(([column, value]) => call('<=>', [col(column, value.type), value]))
   const [first] = terms
   if (first === undefined) return lit(true, { kind: 'boolean' })
   return terms.length === 1 ? first : call('and', terms)
