@@ -12,6 +12,20 @@ import { fromColumns, rowFunction } from './table.ts'
 import { windowTable } from './window.ts'
 
 export function evaluate(relation: Relation): Table {
+  return evaluatorOf(new Map())(relation)
+}
+
+/** Relations are built by hand and share parts; each part is evaluated once. */
+function evaluatorOf(done: Map<Relation, Table>): (relation: Relation) => Table {
+  const once = (relation: Relation): Table => {
+    const table = done.get(relation) ?? evaluateNode(relation, once)
+    done.set(relation, table)
+    return table
+  }
+  return once
+}
+
+function evaluateNode(relation: Relation, evaluate: (input: Relation) => Table): Table {
   switch (relation.kind) {
     case 'scan':
       return scanFiles(relation)

@@ -19,8 +19,7 @@ export interface Table {
 const compiled = new WeakMap<Expr, Map<string, RowFunction>>()
 
 export function rowFunction(expr: Expr, columns: readonly RelationColumn[]): RowFunction {
-  const names = columns.map((column) => column.name)
-  const key = names.join('\u001f')
+  const { names, key } = orderOf(columns)
   let byNames = compiled.get(expr)
   if (byNames === undefined) {
     byNames = new Map()
@@ -32,6 +31,22 @@ export function rowFunction(expr: Expr, columns: readonly RelationColumn[]): Row
     byNames.set(key, run)
   }
   return run
+}
+
+interface ColumnOrder {
+  readonly names: readonly string[]
+  readonly key: string
+}
+
+const orders = new WeakMap<readonly RelationColumn[], ColumnOrder>()
+
+function orderOf(columns: readonly RelationColumn[]): ColumnOrder {
+  const known = orders.get(columns)
+  if (known !== undefined) return known
+  const names = columns.map(({ name }) => name)
+  const order = { names, key: names.join('\u001f') }
+  orders.set(columns, order)
+  return order
 }
 
 /** Rows from `start` to `end` column by column. */
