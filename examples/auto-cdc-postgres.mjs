@@ -3,26 +3,32 @@
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DeltaTable } from 'braidlake'
 import pg from 'pg'
 
-const connection = process.argv[2] ?? process.env.PGURI
-if (connection === undefined) throw new Error('give the URI of a database: postgres://user:password@host:5432/name')
+process.env.PGURI = process.argv[2] ?? process.env.PGURI ?? 'postgres://localhost:5432/postgres'
 process.chdir(process.argv[3] ?? (await mkdtemp(join(tmpdir(), 'braidlake-'))))
 
-const database = new pg.Client({ connectionString: connection })
+const database = new pg.Client({ connectionString: process.env.PGURI })
 await database.connect()
 await database.query('CREATE TABLE customers (id bigint PRIMARY KEY, name text, city text)')
 await database.query("INSERT INTO customers VALUES (1, 'Ann', 'Rome'), (2, 'Bo', 'Bonn')")
 await database.query('CREATE PUBLICATION braid FOR TABLE customers')
 
 // #region flow
-import { DeltaTable, autoCdc } from 'braidlake'
+import { autoCdc } from 'braidlake'
 import { postgresSource } from 'braidlake/postgres'
 
 const flow = autoCdc({
   flow: 'customers',
-  source: postgresSource({ connection, slot: 'braid', publication: 'braid', createSlot: true, snapshot: true }),
-  target: './customers',
+  source: postgresSource({
+    connection: process.env.PGURI, // postgres://user:password@host:5432/database
+    slot: 'braid',
+    publication: 'braid',
+    createSlot: true,
+    snapshot: true,
+  }),
+  target: './customer_history',
   keys: ['id'],
   sequenceBy: ['__lsn', '__ordinal'],
   applyAsDeleteWhen: "__op = 'delete'",
@@ -38,8 +44,8 @@ await database.query("UPDATE customers SET city = 'Oslo' WHERE id = 1")
 await database.query('DELETE FROM customers WHERE id = 2')
 await flow.run()
 
-const customers = await DeltaTable.open('./customers')
-const history = 'SELECT name, city, __END_AT IS NULL AS open FROM customers ORDER BY id, __START_AT'
+const customers = await DeltaTable.open('./customer_history')
+const history = 'SELECT name, city, __END_AT IS NULL AS open FROM customer_history ORDER BY id, __START_AT'
 for await (const row of await customers.query(history)) console.log(row.name, row.city, row.open ? 'now' : 'then')
 
 await flow.close()

@@ -1,9 +1,10 @@
 /** Every example runs as its reader would run it, and the code in the documents is theirs. */
+import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { braid, runNode } from '../e2e/built.ts'
+import { braid, builtPackage, runNode } from '../e2e/built.ts'
 import { blocks, documents, project, region, text } from './blocks.ts'
 
 let folder: string
@@ -117,6 +118,23 @@ describe('documents', () => {
     expect(fenced).toHaveLength(blocks(document).length)
     expect(text(document)).not.toMatch(/^ {4,}.*\b(await|const|import) /m)
   })
+
+  test('the quick start of the README from files -> runs as written, step by step', async () => {
+    const own = mkdtempSync(join(folder, 'readme-'))
+    const readme = text('README.md')
+    const part = readme.slice(readme.indexOf('**From a folder of JSON lines.**'), readme.indexOf('**From Postgres**'))
+    const steps = [...part.matchAll(/```(sh|js)\n([\s\S]*?)```/g)].map(([, kind, code = '']) => ({ kind, code }))
+    expect(steps.map(({ kind }) => kind)).toEqual(['sh', 'js', 'sh', 'js'])
+    const [first, flow, second, late] = steps.map(({ code }) => code)
+    execFileSync('sh', ['-c', first ?? ''], { cwd: own })
+    const program = `${flow}\n${second?.replace(/^echo '(.*)' > (\S+)$/m, "writeFileSync('$2', '$1\\n')")}\n${late}`
+    const script = join(builtPackage(), 'examples', `readme-${process.pid}.mjs`)
+    writeFileSync(script, `import { writeFileSync } from 'node:fs'\n${program}`)
+    const { stdout, stderr } = await runNode(`examples/readme-${process.pid}.mjs`, [], own)
+    rmSync(script)
+    const comments = [...`${flow}${late}`.matchAll(/^.*\/\/ (\d.*|(?:Rome|Lima|Oslo) .*)$/gm)].map(([, said]) => said)
+    expect([stderr, stdout.trim().split('\n')]).toEqual(['', comments])
+  }, 60_000)
 
   test("the guide's flow file and commands -> run as written", async () => {
     const own = mkdtempSync(join(folder, 'flow-'))
