@@ -88,7 +88,7 @@ async function expectBeliefs(world: World, history: CdcHistory, events: readonly
 const kinds = [
   ['system sequences ascend', 'ascending', {}],
   ['system sequences in any order', 'any', {}],
-  ['NULLs ignored', 'any', { partialUpdates: 'ignoreNull' }],
+  ['NULLs ignored', 'any', { partialUpdates: 'ignoreNull', structs: true }],
   ['columns listed', 'any', { partialUpdates: 'columnsToUpdate' }],
   ['columns of every type', 'any', { allTypes: true }],
 ] as const

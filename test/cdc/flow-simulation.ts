@@ -113,7 +113,7 @@ const variants: readonly (readonly [1 | 2, HistoryOptions])[] = [
   [1, {}],
   [2, { truncates: true }],
   [1, { truncates: true }],
-  [2, { partialUpdates: 'ignoreNull' }],
+  [2, { partialUpdates: 'ignoreNull', structs: true }],
   [1, { partialUpdates: 'columnsToUpdate' }],
 ]
 

@@ -29,9 +29,9 @@ interface Life {
 const kinds = [
   ['type 2', 2, {}],
   ['type 1', 1, {}],
-  ['type 2, NULLs ignored', 2, { partialUpdates: 'ignoreNull' }],
-  ['type 1, NULLs ignored', 1, { partialUpdates: 'ignoreNull' }],
-  ['type 2, columns listed', 2, { partialUpdates: 'columnsToUpdate' }],
+  ['type 2, NULLs ignored', 2, { partialUpdates: 'ignoreNull', structs: true }],
+  ['type 1, NULLs ignored', 1, { partialUpdates: 'ignoreNull', structs: true }],
+  ['type 2, columns listed', 2, { partialUpdates: 'columnsToUpdate', structs: true }],
   ['type 2, truncates', 2, { truncates: true }],
   ['type 1, truncates', 1, { truncates: true }],
   ['type 2, all of it', 2, { truncates: true, partialUpdates: 'ignoreNull' }],

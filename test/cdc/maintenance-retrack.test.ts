@@ -10,7 +10,7 @@ const runs = Number(process.env['CDC_RUNS'] ?? 12)
 
 test.each([
   ['memory', {}, memoryWorld, 1],
-  ['memory', { partialUpdates: 'ignoreNull' }, memoryWorld, 1],
+  ['memory', { partialUpdates: 'ignoreNull', structs: true }, memoryWorld, 1],
   ['memory', { partialUpdates: 'columnsToUpdate', truncates: true }, memoryWorld, 1],
   ['duckdb', {}, duckdbWorld, 0.2],
   ['duckdb', { partialUpdates: 'ignoreNull', truncates: true }, duckdbWorld, 0.2],

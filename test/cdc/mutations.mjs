@@ -92,6 +92,20 @@ const mutations = [
     tests: [histories],
   },
   {
+    name: 'a struct that is there writes all its leaves',
+    file: 'src/cdc/definition.ts',
+    from: "return call('is not null', [value])",
+    to: "return call('is not null', [fromSource(column)])",
+    tests: [histories],
+  },
+  {
+    name: 'a struct of NULL leaves is no NULL',
+    file: 'src/cdc/leaves.ts',
+    from: 'when(any(...leaves.map(isThere)), { ...whole, type })',
+    to: '{ ...whole, type }',
+    tests: [histories],
+  },
+  {
     name: 'hidden rows are dropped',
     file: 'src/cdc/fold.ts',
     from: 'any(hidden, tombstone, beaten)',

@@ -128,6 +128,7 @@ const places: readonly Row[] = [
 const text = struct({ p: long, q: string })
 const deep = struct({ p: struct({ r: long }), q: long })
 const map = (key: DataType, value: DataType): DataType => ({ kind: 'map', key, value, valueContainsNull: true })
+const entries = (values: Readonly<Record<string, Datum>>): Datum => Object.entries(values)
 
 /** Values in ascending order, NULL first. */
 const orderCases: readonly { readonly name: string; readonly type: DataType; readonly values: readonly Datum[] }[] = [
@@ -165,20 +166,10 @@ const orderCases: readonly { readonly name: string; readonly type: DataType; rea
     values: [
       null,
       [],
-      [['a', null]],
-      [
-        ['b', 1n],
-        ['a', 1n],
-      ],
-      [
-        ['a', 1n],
-        ['c', 0n],
-      ],
-      [['b', null]],
-      [
-        ['c', 9n],
-        ['b', 0n],
-      ],
+      entries({ a: null }),
+      entries({ b: 1n, a: 1n }),
+      entries({ a: 1n, c: 0n }),
+      entries({ c: 9n, b: 0n }),
     ],
   },
   {
@@ -293,17 +284,9 @@ function orderContract(plane: () => DataPlane): void {
 
   test('maps with the same entries in another order -> the same', async () => {
     const type = map(string, long)
-    const ab: Datum = [
-      ['a', 1n],
-      ['b', null],
-    ]
-    const ba: Datum = [
-      ['b', null],
-      ['a', 1n],
-    ]
     const input = rowsOf({ o: long, x: type, y: type }, [
-      [1n, ab, ba],
-      [2n, ab, [['a', 1n]]],
+      [1n, entries({ a: 1n, b: null }), entries({ b: null, a: 1n })],
+      [2n, entries({ a: 1n, b: null }), entries({ a: 1n })],
       [3n, null, null],
       [4n, [], null],
     ])

@@ -4,11 +4,13 @@
  */
 import { failure } from '../../base/errors.ts'
 import type { Snapshot } from '../../log/snapshot.ts'
+import { typeName } from '../../protocol/schema-json.ts'
 import type { DataType } from '../../protocol/types.ts'
 import type { RelationColumn } from '../../relation/tree.ts'
 import { col } from '../../expr/walk.ts'
 import type { FlowDefinition, PayloadColumn, SystemAxis } from '../definition.ts'
 import { metadataField, stateColumn, tableColumn } from '../layout.ts'
+import { flagsType } from '../leaves.ts'
 import { type Pin, type PinnedDefinition, pinsOf } from '../pins.ts'
 import { nothing } from '../terms.ts'
 import { keptFlow } from './kept-flow.ts'
@@ -35,7 +37,8 @@ export function storedDefinition(
   if (sequenceType === undefined) throw lost(names.metadata)
   const system = systemAxis(snapshot, definition)
   const written = state === undefined ? undefined : tableColumn(state, stateColumn.written)?.type
-  const partial = fieldNames(system === undefined ? fieldType(metadata, metadataField.written) : written)
+  const flags = system === undefined ? fieldType(metadata, metadataField.written) : written
+  const partial = fieldNames(flags)
   const ours = [names.metadata, ...(definition.intervalColumns ?? []), ...(definition.systemColumns ?? [])]
   const own = new Set(ours.map((name) => name.toLowerCase()))
   const selected = snapshot.columns
@@ -52,6 +55,7 @@ export function storedDefinition(
       isTracked: isTracked.has(column.name.toLowerCase()),
       mayStay: partial.has(column.name),
     }))
+  for (const column of payload) if (column.mayStay) checkFlags(column, fieldType(flags, column.name))
   return {
     flow: keptFlow,
     scdType: definition.scdType,
@@ -86,6 +90,20 @@ export function somePin(snapshot: Snapshot): Pin {
     details: { reason: 'NOT_A_TARGET' },
     advice: 'Name the folder of a table that a flow has made.',
   })
+}
+
+/** Of a struct, there must be a flag for each leaf. */
+function checkFlags(column: PayloadColumn, stored: DataType | undefined): void {
+  const wanted = typeName(flagsType(column))
+  if (stored === undefined || typeName(stored).toLowerCase() === wanted.toLowerCase()) return
+  throw failure(
+    'AUTOCDC_INVALID_STATE',
+    `the target does not say of \`${column.name}\` which leaves its events wrote`,
+    {
+      details: { reason: 'PARTIAL_UPDATES_DRIFT', column: column.name, stored: typeName(stored), wanted },
+      advice: 'It was made by an earlier version. Start a new target.',
+    },
+  )
 }
 
 /** No source is read. */
