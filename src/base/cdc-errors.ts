@@ -33,7 +33,7 @@ export const cdcErrorClasses = {
     'See the details for what is.',
   ),
   AUTOCDC_INVALID_STATE: invalid(
-    'The flow, its target and its state do not belong together: the keys, the type, the sequence or the tracked columns differ from those the state was made with, or the state is missing or of another target.',
+    'The flow, its target and its state do not belong together: the keys, the type, the sequence, the tracked columns or the type of a column differ from those the state was made with, or the state is missing or of another target.',
     'See details.reason; keep the old definition, use `cdc retrack`, `cdc adopt` or `cdc repair`, or start a new target.',
   ),
   AUTOCDC_MICROBATCH_VALIDATION: invalid(

@@ -16,6 +16,7 @@ import { requiredFeatures } from '../protocol/feature-uses.ts'
 import { requireWritable, withFeatures } from '../protocol/features.ts'
 import { printSchema, typeName } from '../protocol/schema-json.ts'
 import { type Growth, type NewField, grownSchema } from '../protocol/schema-growth.ts'
+import type { DataType } from '../protocol/types.ts'
 import type { RelationColumn } from '../relation/tree.ts'
 import type { TableParts } from '../transaction/context.ts'
 import { engineInfo } from '../transaction/engine-info.ts'
@@ -23,7 +24,7 @@ import { afterCommit } from '../transaction/post-commit.ts'
 import type { BatchTables } from './batch-tables.ts'
 import type { FlowDefinition } from './definition.ts'
 import { definitionOver, misfitError, requireFitting, stayingIn, userColumns } from './fitted-definition.ts'
-import { metadataType, stateColumnsOf, tableColumn, targetColumnsOf } from './layout.ts'
+import { metadataType, stateColumn, stateColumnsOf, tableColumn, targetColumnsOf } from './layout.ts'
 import { cdcOperation } from './target-write.ts'
 
 const maxTries = 1_000
@@ -66,7 +67,7 @@ export async function growTable(
 function wholeDefinition(definition: FlowDefinition, target: Snapshot, state: Snapshot): FlowDefinition {
   const staying = stayingIn(definition, target, state)
   const now = userColumns(definition, target)
-  checkStaying(definition, definitionOver(definition, now, target, staying), target)
+  checkStaying(definitionOver(definition, now, target, staying), target, state)
   const fields = now.map(({ name, type }) => ({ name, type, nullable: true, metadata: {} }))
   requireFitting(definition, target)
   const growth = grownSchema({ kind: 'struct', fields }, definition.selected)
@@ -74,16 +75,21 @@ function wholeDefinition(definition: FlowDefinition, target: Snapshot, state: Sn
   return definitionOver(definition, columns, target, staying)
 }
 
-/** Whether its flows leave columns as they were, and which, is part of what the target's rows mean. */
-function checkStaying({ flow, names }: FlowDefinition, fitted: FlowDefinition, target: Snapshot): void {
-  const stored = tableColumn(target, names.metadata)?.type
-  const now = metadataType(fitted)
-  if (stored === undefined || typeName(stored).toLowerCase() === typeName(now).toLowerCase()) return
+/** Whether its flows leave columns as they were, and which, is part of what the target's rows mean; of a bitemporal one, its state's. */
+function checkStaying(fitted: FlowDefinition, target: Snapshot, state: Snapshot): void {
+  const { flow, names, system } = fitted
+  const ofState = stateColumnsOf(fitted).find(({ name }) => name === stateColumn.written)?.type
+  const [stored, now] =
+    system === undefined
+      ? [tableColumn(target, names.metadata)?.type, metadataType(fitted)]
+      : [tableColumn(state, stateColumn.written)?.type, ofState]
+  const text = (type: DataType | undefined): string => (type === undefined ? 'none' : typeName(type).toLowerCase())
+  if (text(stored) === text(now)) return
   throw failure(
     'AUTOCDC_INVALID_STATE',
     `the target was made for flows that leave other columns as they were than flow ${flow} does`,
     {
-      details: { reason: 'PARTIAL_UPDATES_DRIFT', stored: typeName(stored), now: typeName(now) },
+      details: { reason: 'PARTIAL_UPDATES_DRIFT', stored: text(stored), now: text(now) },
       advice: 'Give all flows of a target the same ignoreNullUpdates or columnsToUpdate, or start a new target.',
     },
   )

@@ -56,6 +56,24 @@ describe('rows whose members come and go', () => {
     ])
   })
 
+  test('a source that gets a column while it is followed -> the table gets it before that batch, and the next run has it', async () => {
+    const { flow, table } = world()
+    const events = [
+      { id: 1, name: 'a', seq: 1 },
+      { id: 2, name: 'b', seq: 2, city: 'Rome' },
+      { id: 1, name: 'c', seq: 3 },
+    ]
+    const options = { storedAsScdType: 1, source: iterableSource('list', events) } as const
+    const done = await flow(options).run({ maxRows: 1 })
+    expect(done).toMatchObject({ batches: 3, events: 3 })
+    expect(await rowsOf(table())).toEqual([
+      { id: 1n, name: 'c', city: null },
+      { id: 2n, name: 'b', city: 'Rome' },
+    ])
+    await flow({ storedAsScdType: 1 }).apply([{ id: 2, city: 'Oslo', seq: 4 }])
+    expect(await rowsOf(table())).toContainEqual({ id: 2n, name: null, city: 'Oslo' })
+  })
+
   test('a column that a batch lacks -> NULL', async () => {
     const { flow, table } = world()
     await flow().apply([{ id: 1, name: 'a', city: 'x', seq: 1 }])

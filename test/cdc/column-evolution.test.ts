@@ -316,6 +316,33 @@ describe.each(planes)('a column that is new, on the %s plane', (_plane, make) =>
     await expectSound(world)
   })
 
+  test('a bitemporal target, NULLs ignored -> events of before left it as it was', async () => {
+    const world = newWorld(make)
+    const options = {
+      ...common,
+      storedAs: 'bitemporal',
+      systemSequenceBy: 'sys',
+      trackHistory: { on: ['name'] },
+      exceptColumns: ['seq', 'op', 'sys'],
+      ignoreNullUpdates: true,
+    } as const
+    const old = () => world.flow({ ...options, schema: `${narrow}, sys: long`, flow: 'f' })
+    await apply(old(), u(1, 20, 'A', { sys: 1 }))
+    await apply(
+      world.flow({ ...options, schema: `${wide}, sys: long`, flow: 'f' }),
+      u(1, 10, 'B', { city: 'Rome', sys: 2 }),
+    )
+    await apply(old(), u(1, 30, 'C', { sys: 3 }))
+    expect(await history(world, 'name', 'city', '__SYSTEM_END_AT')).toEqual([
+      'A NULL 2 20 NULL',
+      'A Rome 3 20 NULL',
+      'A Rome NULL 20 30',
+      'B Rome NULL 10 20',
+      'C Rome NULL 30 NULL',
+    ])
+    await expectSound(world)
+  })
+
   test('objects without a schema -> the column has the type that the first batch with it shows', async () => {
     const world = newWorld(make)
     const f = world.flow({ ...type1, flow: 'f' })
@@ -482,6 +509,11 @@ describe.each(planes)('a column that is new, on the %s plane', (_plane, make) =>
       'C NULL 3 NULL 15 20',
       'D NULL 3 NULL 30 NULL',
     ])
+    await expectSound(world)
+    const partial = world.flow({ ...with2(wide), flow: 'g', ignoreNullUpdates: true })
+    expect((await refusalOf(apply(partial, u(1, 40, 'E', { sys: 4 })))).details).toMatchObject({
+      reason: 'PARTIAL_UPDATES_DRIFT',
+    })
   })
 })
 
