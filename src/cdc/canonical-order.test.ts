@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Datum } from '../protocol/datum.ts'
 import { Decimal } from '../protocol/datum.ts'
 import type { DataType, PrimitiveKind } from '../protocol/types.ts'
+import { type Authorship, hasLeaves } from './authorship.ts'
 import { compareCanonical, compareTied, encodeCanonical, type Payload } from './canonical-order.ts'
 import type { CdcEvent } from './event.ts'
 
@@ -140,6 +141,45 @@ describe('several columns', () => {
   })
 })
 
+describe('structs written leaf by leaf', () => {
+  const types = [structOf(kind('long'), structOf(kind('string'), kind('long')))]
+  const wrote = (value: Datum, a: boolean, b: boolean, c: boolean): Payload => ({
+    payload: [value],
+    authored: [[a, [b, c]]],
+  })
+
+  test.each<[string, Payload, Payload, number]>([
+    [
+      'a leaf not written < a NULL written',
+      wrote([7n, ['x', 1n]], true, false, true),
+      wrote([7n, [null, 1n]], true, true, true),
+      -1,
+    ],
+    [
+      'a NULL written < a value',
+      wrote([7n, [null, 1n]], true, true, true),
+      wrote([7n, ['', 1n]], true, true, true),
+      -1,
+    ],
+    [
+      'the first leaf that differs decides',
+      wrote([1n, ['b', null]], true, true, true),
+      wrote([1n, ['a', 9n]], true, true, true),
+      1,
+    ],
+    ['a NULL struct = one of NULLs', wrote(null, true, true, true), wrote([null, [null, null]], true, true, true), 0],
+    [
+      'what stands in a leaf not written does not count',
+      wrote([1n, ['a', 1n]], true, false, true),
+      wrote([1n, ['b', 1n]], true, false, true),
+      0,
+    ],
+  ])('%s', (_name, a, b, expected) => {
+    expect(Math.sign(compareCanonical(a, b, types))).toBe(expected)
+    expect(compareBytes(encodeCanonical(a, types), encodeCanonical(b, types))).toBe(expected)
+  })
+})
+
 describe('events of one key and sequence', () => {
   const upsert = (value: string): CdcEvent => ({ key: [1n], sequence: 5n, kind: 'upsert', payload: [value] })
   const gone = (payload: readonly Datum[]): CdcEvent => ({ key: [1n], sequence: 5n, kind: 'delete', payload })
@@ -199,7 +239,7 @@ function nested(depth: number): fc.Arbitrary<Column> {
   )
 }
 
-const payloadOf = (columns: readonly Column[]): fc.Arbitrary<Payload> =>
+const wholeColumns = (columns: readonly Column[]): fc.Arbitrary<Payload> =>
   fc.record({
     payload: fc.tuple(...columns.map(({ value }) => value)),
     authored: fc.option(fc.array(fc.boolean(), { minLength: columns.length, maxLength: columns.length }), {
@@ -207,7 +247,19 @@ const payloadOf = (columns: readonly Column[]): fc.Arbitrary<Payload> =>
     }),
   })
 
-test('any payloads -> bytes are in the order of the comparison, which is total', () => {
+const authorshipOf = (type: DataType): fc.Arbitrary<Authorship> =>
+  hasLeaves(type) ? fc.tuple(...type.fields.map((field) => authorshipOf(field.type))) : fc.boolean()
+
+const leafByLeaf = (columns: readonly Column[]): fc.Arbitrary<Payload> =>
+  fc.record({
+    payload: fc.tuple(...columns.map(({ value }) => value)),
+    authored: fc.tuple(...columns.map(({ type }) => authorshipOf(type))),
+  })
+
+test.each([
+  ['payloads', wholeColumns],
+  ['payloads whose structs are written leaf by leaf', leafByLeaf],
+] as const)('any %s -> bytes are in the order of the comparison, which is total', (_what, payloadOf) => {
   const seed = Date.now()
   console.log(`canonical-order seed ${seed}`)
   const cases = fc.array(nested(2), { minLength: 1, maxLength: 3 }).chain((columns) =>
