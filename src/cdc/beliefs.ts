@@ -101,6 +101,30 @@ export class BeliefColumns {
       { name: beliefKind, value: intOf(kind) },
     ]
   }
+
+  /** Events as rows of the state. */
+  stateRows(events: Relation, attempt: number): Relation {
+    const { columns, start } = this
+    const { flow, selected, keys, payload, isPartial } = columns.definition
+    const apart = columnsApart(payload, payloadName)
+    const isKey = new Set(keys.map(({ name }) => name))
+    return {
+      kind: 'project',
+      input: events,
+      columns: [
+        { name: `s.${stateColumn.flow}`, value: stringOf(flow) },
+        { name: `s.${stateColumn.attempt}`, value: longOf(attempt) },
+        { name: `s.${stateColumn.sequence}`, value: columns.sequence },
+        { name: `s.${stateColumn.isDelete}`, value: columns.isDelete },
+        ...selected.map(({ name, type }) => ({
+          name: `s.${name}`,
+          value: apart.get(name) ?? col(isKey.has(name) ? keyName(name) : payloadName(name), type),
+        })),
+        { name: `s.${stateColumn.system}`, value: start },
+        ...(isPartial ? [{ name: `s.${stateColumn.written}`, value: writtenFlags(payload, writesName) }] : []),
+      ],
+    }
+  }
 }
 
 export class BeliefRows implements BatchOutcomeRows {
@@ -160,26 +184,7 @@ export class BeliefRows implements BatchOutcomeRows {
   }
 
   stateRows(attempt: number): Relation {
-    const { columns, start } = this.#names
-    const { flow, selected, keys, payload, isPartial } = columns.definition
-    const apart = columnsApart(payload, payloadName)
-    const isKey = new Set(keys.map(({ name }) => name))
-    return {
-      kind: 'project',
-      input: this.#of(kindOf.event),
-      columns: [
-        { name: `s.${stateColumn.flow}`, value: stringOf(flow) },
-        { name: `s.${stateColumn.attempt}`, value: longOf(attempt) },
-        { name: `s.${stateColumn.sequence}`, value: columns.sequence },
-        { name: `s.${stateColumn.isDelete}`, value: columns.isDelete },
-        ...selected.map(({ name, type }) => ({
-          name: `s.${name}`,
-          value: apart.get(name) ?? col(isKey.has(name) ? keyName(name) : payloadName(name), type),
-        })),
-        { name: `s.${stateColumn.system}`, value: start },
-        ...(isPartial ? [{ name: `s.${stateColumn.written}`, value: writtenFlags(payload, writesName) }] : []),
-      ],
-    }
+    return this.#names.stateRows(this.#of(kindOf.event), attempt)
   }
 
   /** Of the names that make no sense here, the count is 0. */

@@ -1,4 +1,6 @@
 /** The maintenance verbs on bitemporal targets, case by case. Random histories and crashes are in belief-maintenance-random.test.ts. */
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { pinsOf } from '../../src/cdc/pins.ts'
 import { type Learnt, beliefsShown, learn } from './belief-words.ts'
@@ -17,10 +19,20 @@ const told: readonly (readonly Learnt[])[] = [
   [[1, 15, 3, 'U', 'C']],
 ]
 
+const believed = [
+  '1 A/x [10,-) 10 believed [1,2)',
+  '1 A/x [10,15) 10 believed [3,-)',
+  '1 A/x [10,20) 10 believed [2,3)',
+  '1 B/- [20,-) 20 believed [2,-)',
+  '1 C/- [15,20) 15 believed [3,-)',
+]
+
 describe.each([
   ['memory', memoryWorld],
   ['duckdb', duckdbWorld],
-] as const)('on the %s plane', (_plane, worldOf) => {
+] as const)('on the %s plane', (plane, worldOf) => {
+  const onFiles = test.runIf(plane === 'duckdb')
+
   beforeEach(async () => {
     world = worldOf()
     for (const rows of told) await learn(world, rows)
@@ -172,6 +184,130 @@ describe.each([
       const { counts } = await learn(world, [...told.flat(), [1, 12, 4, 'D']], { flow: 'g' })
       expect(counts).toMatchObject({ kept: 1, duplicates: 4 })
       expect(await world.targetHandle().verify()).toMatchObject({ ok: true, stateRows: 5 })
+    })
+  })
+
+  describe('compact', () => {
+    test('events learnt twice, and dead attempts -> gone; every other event stays, and no row changes', async () => {
+      await learn(world, [[1, 40, 9, 'U', 'D']])
+      await learn(world, [[1, 40, 7, 'U', 'D']])
+      const rows = await beliefsShown(world)
+      expect(await beside(world, 'state')).toHaveLength(6)
+      const report = await world.targetHandle().compact()
+      expect(report).toMatchObject({ inserted: 0, updated: 0, deleted: 0, stateRowsBefore: 6, stateRowsAfter: 5 })
+      const state = await beside(world, 'state')
+      expect(state).toHaveLength(5)
+      expect(state.every((row) => row['__flow'] === '~kept')).toBe(true)
+      expect(state.find((row) => row['__sequence'] === 40)).toMatchObject({ __system: 7 })
+      expect(await beliefsShown(world)).toEqual(rows)
+      expect(await world.targetHandle().verify()).toMatchObject({ ok: true, stateRows: 5 })
+      await learn(world, [[1, 12, 8, 'D']])
+      expect(await world.targetHandle().verify()).toMatchObject({ ok: true, stateRows: 6 })
+    })
+  })
+
+  describe('repair', () => {
+    test('rows that others changed, added or took away -> as the events give them', async () => {
+      await foreign(world, { where: "name = 'C'", gone: true })
+      await foreign(world, { where: "name = 'B'", set: { city: "'x'" } })
+      const well = { id: 1, name: 'C', city: null, __START_AT: 15, __END_AT: 20, __cdc: { sequence: 15 } }
+      const now = { __SYSTEM_START_AT: 1, __SYSTEM_END_AT: null }
+      await foreignRows(world, [
+        { ...well, ...now, id: null },
+        { ...well, ...now, __cdc: null },
+        { ...well, ...now, __END_AT: 15 },
+        { ...well, ...now, __SYSTEM_END_AT: 1 },
+        { ...well, ...now, __SYSTEM_START_AT: null },
+        { ...well, ...now, id: 9 },
+        {
+          ...well,
+          ...now,
+          name: 'A',
+          city: 'x',
+          __START_AT: 10,
+          __END_AT: null,
+          __SYSTEM_END_AT: 2,
+          __cdc: { sequence: 10 },
+        },
+      ])
+      expect((await codeOf(learn(world, [[5, 1, 9, 'U']]))).code).toBe('AUTOCDC_TARGET_CHANGED')
+      expect((await codeOf(world.targetHandle().compact())).code).toBe('AUTOCDC_TARGET_CHANGED')
+      const report = await world.targetHandle().repair()
+      expect(report).toMatchObject({
+        stateLost: false,
+        malformed: 5,
+        repeated: 1,
+        headsMade: 0,
+        samples: expect.any(Array),
+      })
+      expect(await beliefsShown(world)).toEqual(believed)
+      expect(await world.targetHandle().verify()).toMatchObject({ ok: true })
+      await learn(world, [[1, 12, 4, 'U', 'Z']])
+      expect(await world.targetHandle().verify()).toMatchObject({ ok: true })
+    })
+
+    test('a live event of the state that is none -> dropped', async () => {
+      await foreignRows({ ...world, target: world.state }, [
+        { __flow: 'f', __attempt: 1n, __sequence: 5, __is_delete: true, id: 1, __system: null },
+      ])
+      await world.targetHandle().repair()
+      expect(await world.targetHandle().verify()).toMatchObject({ ok: true, stateRows: 4, malformed: { inState: 0 } })
+      expect(await beliefsShown(world)).toEqual(believed)
+    })
+  })
+
+  describe('retrack', () => {
+    test('other tracked columns -> every belief as it would have been; flows must say the same', async () => {
+      await learn(world, [[1, 25, 4, 'U', 'B', 'y']])
+      await world.targetHandle().retrack({ trackHistory: { on: ['city'] } })
+      expect(await beliefsShown(world)).toEqual([
+        '1 A/x [10,-) 10 believed [1,2)',
+        '1 A/x [10,15) 10 believed [3,-)',
+        '1 A/x [10,20) 10 believed [2,3)',
+        '1 B/- [15,-) 20 believed [3,4)',
+        '1 B/- [15,25) 20 believed [4,-)',
+        '1 B/- [20,-) 20 believed [2,3)',
+        '1 B/y [25,-) 25 believed [4,-)',
+      ])
+      const error = await codeOf(learn(world, [[1, 12, 5, 'D']]))
+      expect(error.details).toMatchObject({ reason: 'TRACK_HISTORY_DRIFT' })
+      await learn(world, [[1, 12, 5, 'D']], { trackHistory: { on: ['city'] } })
+      expect(await world.targetHandle().verify()).toMatchObject({ ok: true })
+    })
+  })
+
+  describe('adopt', () => {
+    onFiles('a copied target -> refused until it is adopted, with the events of the original', async () => {
+      const copy = worldOf()
+      cpSync(world.target.log.store.root, copy.target.log.store.root, { recursive: true })
+      const first = join(copy.target.log.store.root, '_delta_log', '00000000000000000000.json')
+      const { id } = (await world.target.log.refresh()).metadata
+      writeFileSync(first, readFileSync(first, 'utf8').replaceAll(id, 'a-copy-has-an-id-of-its-own'))
+      const own = copy.again()
+      expect((await codeOf(own.targetHandle().verify())).details).toMatchObject({ reason: 'AUXILIARY_TABLE_MISSING' })
+      expect(await own.targetHandle().adopt({ from: world.state })).toMatchObject({ stateRowsCopied: 4 })
+      await learn(own, [[1, 12, 4, 'U', 'Z']])
+      await learn(world, [[2, 20, 4, 'U', 'Y']])
+      expect(await own.targetHandle().verify()).toMatchObject({ ok: true, stateRows: 5 })
+      expect(await world.again().targetHandle().verify()).toMatchObject({ ok: true, stateRows: 5 })
+      copy.drop()
+    })
+  })
+
+  describe('refused', () => {
+    test('gc -> nothing of the state can go; what to do instead is said', async () => {
+      const { version } = await world.target.log.refresh()
+      const error = await codeOf(world.targetHandle().gc({ watermark: 15 }))
+      expect(error).toMatchObject({ code: 'AUTOCDC_INVALID_STATE', details: { reason: 'BITEMPORAL_KEEPS_EVENTS' } })
+      expect(String(error.advice)).toContain('cdc compact')
+      expect((await world.target.log.refresh()).version).toBe(version)
+    })
+
+    onFiles('repair without its state -> beliefs do not tell all events', async () => {
+      rmSync(world.state.log.store.root, { recursive: true })
+      const error = await codeOf(world.again().targetHandle().repair())
+      expect(error).toMatchObject({ code: 'AUTOCDC_INVALID_STATE', details: { reason: 'AUXILIARY_TABLE_MISSING' } })
+      expect(await world.again().state.log.exists()).toBe(false)
     })
   })
 })

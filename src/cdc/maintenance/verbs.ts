@@ -6,13 +6,14 @@ import { compareDatums } from '../../protocol/datum-order.ts'
 import type { DataType } from '../../protocol/types.ts'
 import type { ColumnSelection } from '../options.ts'
 import { holdsMap } from '../definition.ts'
-import { type Pin, type PinnedDefinition, pinsOf, withDeadUpTo } from '../pins.ts'
+import { type Pin, pinsOf, withDeadUpTo } from '../pins.ts'
 import { parseSequence, printSequence } from '../sequence-text.ts'
 import { deleteDeadRows } from './dead-rows.ts'
 import { keptFlow, keptPin, watermarkOf } from './kept-flow.ts'
 import type { BadRow } from './malformed.ts'
 import type { MaintenanceContext } from './maintenance-context.ts'
 import { type NewAttempts, type RewritePlan, type Rewritten, rewriteTarget } from './rewrite.ts'
+import { type BeliefPlan, rewriteBeliefs } from './rewrite-beliefs.ts'
 import { createState, pairingOf, pinsOnto, requirePaired, unpaired } from './state-pairing.ts'
 import { somePin, storedDefinition } from './stored-definition.ts'
 
@@ -45,18 +46,23 @@ export interface RepairReport extends MaintenanceReport {
   readonly samples: readonly BadRow[]
 }
 
-/** Drops state rows that the target shows as well, and dead attempts. Retries: done twice it finds less to do. */
+/**
+ * Drops state rows that the target shows as well, of a bitemporal target events that say again what was learnt before; and dead attempts.
+ * Retries: done twice it finds less to do.
+ */
 export async function compactTarget(context: MaintenanceContext): Promise<MaintenanceReport> {
   const base = await context.tables.target.log.refresh()
-  refuseBeliefs(base)
   await requirePaired(context.tables, base)
-  return finished(context, await rewriteTarget(context, planOf('compact', {})))
+  const done = isBitemporal(base)
+    ? await rewriteBeliefs(context, beliefPlanOf('compact', {}))
+    : await rewriteTarget(context, planOf('compact', {}))
+  return finished(context, done)
 }
 
 /** Says that no event below the watermark comes any more, and drops the state that only such events need. */
 export async function collectGarbage(context: MaintenanceContext, watermark: Datum): Promise<MaintenanceReport> {
   const base = await context.tables.target.log.refresh()
-  refuseBeliefs(base)
+  if (isBitemporal(base)) throw keepsEvents()
   await requirePaired(context.tables, base)
   const { sequenceType } = storedDefinition(base)
   const raisedOf = (pins: ReadonlyMap<string, Pin>) => raised(pins, watermark, sequenceType)
@@ -67,20 +73,22 @@ export async function collectGarbage(context: MaintenanceContext, watermark: Dat
   return finished(context, await rewriteTarget(context, plan))
 }
 
-/** Folds the history anew with other tracked columns. What a `gc` dropped stays as it was folded. */
+/** Folds the history, or that of each belief, anew with other tracked columns. What a `gc` dropped stays as it was folded. */
 export async function retrackTarget(context: MaintenanceContext, tracked: ColumnSelection): Promise<MaintenanceReport> {
   const base = await context.tables.target.log.refresh()
-  refuseBeliefs(base)
   await requirePaired(context.tables, base)
-  trackedNames(base, tracked)
+  const names = trackedNames(base, tracked)
+  const trackedOf = (snapshot: Snapshot) => trackedNames(snapshot, tracked)
+  const pinsAfter = (given: NewAttempts) =>
+    anew(given).map((pin) => ({ ...pin, definition: { ...pin.definition, tracked: names } }))
+  if (isBitemporal(base)) {
+    const plan = beliefPlanOf('retrack', { trackedOf, makesRows: true, pinsAfter })
+    return finished(context, await rewriteBeliefs(context, plan))
+  }
   const plan = planOf('retrack', {
-    definitionOf: (snapshot) => storedDefinition(snapshot, trackedNames(snapshot, tracked)),
+    definitionOf: (snapshot) => storedDefinition(snapshot, trackedOf(snapshot)),
     mayChangeRows: true,
-    pinsAfter: (given) =>
-      anew(given).map((pin) => {
-        const definition: PinnedDefinition = { ...pin.definition, tracked: trackedNames(base, tracked) }
-        return { ...pin, definition }
-      }),
+    pinsAfter,
   })
   return finished(context, await rewriteTarget(context, plan))
 }
@@ -92,7 +100,7 @@ export async function retrackTarget(context: MaintenanceContext, tracked: Column
 export async function repairTarget(context: MaintenanceContext): Promise<RepairReport> {
   const { tables, statePath } = context
   const base = await tables.target.log.refresh()
-  refuseBeliefs(base)
+  if (isBitemporal(base)) return repairBeliefs(context, base)
   const pairing = await pairingOf(tables, base)
   if (pairing.kind === 'foreign') throw unpaired(tables, pairing.stateId, base)
   const stateLost = pairing.kind !== 'paired'
@@ -124,11 +132,40 @@ function planOf(step: RewritePlan['step'], more: Partial<RewritePlan>): RewriteP
   }
 }
 
-function refuseBeliefs(base: Snapshot): void {
-  if (somePin(base).definition.systemType === undefined) return
-  throw failure('AUTOCDC_INVALID_STATE', 'the target is bitemporal, which this does not work on yet', {
-    details: { reason: 'BITEMPORAL' },
-    advice: 'Nothing was changed; load a new target from the events instead.',
+/** From its events alone: what others changed in its rows is undone. */
+async function repairBeliefs(context: MaintenanceContext, base: Snapshot): Promise<RepairReport> {
+  const { tables } = context
+  if ((await pairingOf(tables, base)).kind === 'missing') throw lostEvents(tables)
+  await requirePaired(tables, base)
+  const done = await rewriteBeliefs(context, beliefPlanOf('repair', { makesRows: true, repairs: true }))
+  const { malformed, repeated, headsMade, samples } = done
+  return { ...(await finished(context, done)), stateLost: false, malformed, repeated, headsMade, samples }
+}
+
+function beliefPlanOf(step: BeliefPlan['step'], more: Partial<BeliefPlan>): BeliefPlan {
+  return { step, trackedOf: undefined, makesRows: false, repairs: false, pinsAfter: anew, ...more }
+}
+
+function isBitemporal(snapshot: Snapshot): boolean {
+  return somePin(snapshot).definition.systemType !== undefined
+}
+
+function keepsEvents(): Error {
+  return failure('AUTOCDC_INVALID_STATE', 'nothing of the state of a bitemporal target can go at a watermark', {
+    details: { reason: 'BITEMPORAL_KEEPS_EVENTS' },
+    advice:
+      'Each event says what was believed since it was learnt, and a late one may be learnt beside any of them. ' +
+      'Run `cdc compact`, which drops what was learnt twice; nothing was changed.',
+  })
+}
+
+function lostEvents({ state }: MaintenanceContext['tables']): Error {
+  const { root } = state.log.store
+  return failure('AUTOCDC_INVALID_STATE', `the state of the target is missing: ${root}`, {
+    details: { reason: 'AUXILIARY_TABLE_MISSING', path: root },
+    advice:
+      'Restore it: it holds every event and when it was learnt, which the rows of a bitemporal target do not tell. ' +
+      'Without it, load a new target from the source; nothing was changed.',
   })
 }
 

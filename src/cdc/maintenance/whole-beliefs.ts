@@ -4,19 +4,22 @@
  * differs from what they give is wrong.
  */
 import { col } from '../../expr/walk.ts'
-import type { Relation, ScanFile } from '../../relation/tree.ts'
+import type { Relation } from '../../relation/tree.ts'
+import { mayHold } from '../../transaction/file-facts.ts'
 import { targetColumns } from '../../transaction/write-request.ts'
 import { BitemporalEvents } from '../bitemporal-events.ts'
 import { BeliefStretches } from '../bitemporal-stretches.ts'
 import { BitemporalWords } from '../bitemporal-words.ts'
 import type { SystemAxis } from '../definition.ts'
 import { isBefore } from '../sequence-order.ts'
-import { all, any, bool, equal, isNull, isThere, longOf, longType, not } from '../terms.ts'
+import { all, any, bool, equal, isNull, isThere, longOf, longType, not, yes } from '../terms.ts'
 import { type WorkingColumns, row, systemSequence } from '../working-rows.ts'
-import { type WholeGround, isWellFormed, withoutKeys } from './whole-target.ts'
+import { type WholeGround, isWellFormed, ofOnly, withoutKeys } from './whole-target.ts'
 
 /** Of a belief: events can give it; and which it is of those with its key, record start and system start. */
 const mark = { isWell: '$well', place: '$nth' } as const
+
+const noBounds = { leastSequence: null, leastKey: null, greatestKey: null } as const
 
 export class WholeBeliefs {
   readonly words: BitemporalWords
@@ -31,12 +34,12 @@ export class WholeBeliefs {
     this.#ground = ground
   }
 
-  /** Every row of the target with its place, marked; to be staged. @param files default: all */
-  async markedRows(files?: readonly ScanFile[]): Promise<Relation> {
-    const { target } = this.#ground
+  /** Every row of the target with its place, marked; to be staged. */
+  async markedRows(): Promise<Relation> {
+    const { target, only } = this.#ground
     const scan: Relation = {
       kind: 'scan',
-      files: files ?? (await target.filesFor(0, () => true)),
+      files: await target.filesFor(0, (file) => mayHold(target.snapshot, only?.where ?? yes, file)),
       columns: targetColumns(target.snapshot),
       locator: { file: row.file, position: row.position },
       deletions: 'drop',
@@ -45,7 +48,7 @@ export class WholeBeliefs {
     const rows: Relation = { kind: 'project', input: scan, columns: stored }
     const judged: Relation = {
       kind: 'project',
-      input: rows,
+      input: ofOnly(this.#columns, this.#ground, rows),
       columns: [...this.words.names.stored(), { name: mark.isWell, value: this.#isWellFormed() }],
     }
     return {
@@ -85,11 +88,8 @@ export class WholeBeliefs {
     const { target, state, pins } = this.#ground
     if (state === undefined) return undefined
     const ground = { target, state, pins, truncates: [], truncatesAll: false }
-    return new BitemporalEvents(this.words).storedEvents(ground, {
-      leastSequence: null,
-      leastKey: null,
-      greatestKey: null,
-    })
+    const stored = await new BitemporalEvents(this.words).storedEvents(ground, noBounds)
+    return stored === undefined ? undefined : ofOnly(this.#columns, this.#ground, stored)
   }
 
   #isEvent() {
