@@ -21,7 +21,16 @@ export function checkKnownFlow(options: FlowOptions, target: Snapshot | undefine
   const scdType = options.storedAs === 'bitemporal' ? 2 : (options.storedAsScdType ?? 1)
   const keys = namesOf(Object.keys(known.keys))
   const given = namesOf(options.keys)
+  const isKey = new Set(options.keys.map((name) => name.toLowerCase()))
   if (keys !== given) throw drift(options.flow, 'KEY_SCHEMA_DRIFT', `keys ${keys}, now ${given}`)
+  if (scdType === 2 && options.trackHistory !== undefined && 'on' in options.trackHistory) {
+    const [tracked, now] = [
+      namesOf(known.tracked),
+      namesOf(options.trackHistory.on.filter((name) => !isKey.has(name.toLowerCase()))),
+    ]
+    if (tracked !== now && known.scdType === 2)
+      throw drift(options.flow, 'TRACK_HISTORY_DRIFT', `tracked columns ${tracked}, now ${now}`, retrack)
+  }
   if (known.scdType !== scdType)
     throw drift(options.flow, 'SCD_TYPE_DRIFT', `SCD type ${known.scdType}, now ${scdType}`)
 }
@@ -32,9 +41,17 @@ const namesOf = (names: readonly string[]): string =>
     .sort()
     .join(', ')
 
-function drift(flow: string, reason: string, what: string): Error {
+const retrack =
+  'Give the flow the columns that the target tracks, or run `cdc retrack`, which folds the history anew with others.'
+
+function drift(
+  flow: string,
+  reason: string,
+  what: string,
+  advice = 'Give the flow what the target was made with, or another target.',
+): Error {
   return failure('AUTOCDC_INVALID_STATE', `the target of flow ${flow} was made with ${what}`, {
     details: { reason, flow },
-    advice: 'Give the flow what the target was made with, or another target.',
+    advice,
   })
 }

@@ -205,6 +205,8 @@ describe('run', () => {
   test.each<[string, Partial<AutoCdcOptions>, string]>([
     ['other keys', { keys: ['id', 'name'] }, 'AUTOCDC_INVALID_STATE'],
     ['another type', { storedAsScdType: 1 }, 'AUTOCDC_INVALID_STATE'],
+    ['other tracked columns', { trackHistory: { on: ['city'] } }, 'AUTOCDC_INVALID_STATE'],
+    ['the tracked columns by name', { trackHistory: { on: ['NAME'] } }, 'no error'],
     ['a condition that cannot be read', { applyAsDeleteWhen: 'name = = 1' }, 'EXPRESSION_SYNTAX'],
     ['keys in other letters', { keys: ['ID'] }, 'no error'],
   ])('%s, where no event waits -> told all the same', async (_, more, code) => {

@@ -136,6 +136,8 @@ class Account {
 export function lagText(lag: SourceLag | undefined): string {
   if (lag === undefined) return ''
   const { events, files, bytes: size, milliseconds } = lag
+  const known = Object.values(lag).filter((value) => value !== undefined)
+  if (known.length > 0 && known.every((value) => value === 0)) return ', nothing waits'
   const parts = [
     ...(events === undefined ? [] : [plural(events, 'event')]),
     ...(files === undefined ? [] : [plural(files, 'file')]),
