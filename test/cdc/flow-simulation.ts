@@ -16,7 +16,7 @@ import { type Choose, type Scheduler, createScheduler, scheduledStore } from '..
 import { type SeededRandom, seededRandom } from '../../src/testing/seeded-random.ts'
 import { eventText, expectedRows, rowText, stateText } from './engine-truth.ts'
 import { type World, flowFor, memoryWorld, rowsOf, tableRows } from './engine-world.ts'
-import { rearrange } from './foreign-writers.ts'
+import { rearrange } from '../scenarios/foreign-writers.ts'
 
 /** What a flow reads, one after another; an offset is a number of them. */
 export type Item = { readonly event: CdcEvent } | { readonly truncate: Datum }

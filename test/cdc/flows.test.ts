@@ -19,7 +19,7 @@ import {
   timelines,
 } from './flow-races.ts'
 import { type Item, type Life, checkVersions, newTally } from './flow-simulation.ts'
-import { appendAgain, rearrange } from './foreign-writers.ts'
+import { appendAgain, rearrange } from '../scenarios/foreign-writers.ts'
 
 const worlds: World[] = []
 afterEach(() => worlds.splice(0).forEach((world) => world.drop()))

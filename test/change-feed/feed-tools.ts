@@ -1,19 +1,16 @@
 /** Tables whose change feed is read, and what a feed does to rows. Test only. */
 import { expect } from 'vitest'
-import { hyparquetCheckpointWriter } from '../../src/adapters/parquet/hyparquet-checkpoint-writer.ts'
-import { hyparquetReader } from '../../src/adapters/parquet/hyparquet-reader.ts'
-import { systemEnvironment } from '../../src/adapters/system-environment.ts'
 import type { ObjectStore } from '../../src/ports/object-store.ts'
 import { parseActions, printAction } from '../../src/protocol/action-codec.ts'
 import type { Action } from '../../src/protocol/actions.ts'
 import { commitPath } from '../../src/protocol/log-path.ts'
 import type { ChangesOptions } from '../../src/table/changes.ts'
 import { DeltaTable } from '../../src/table/delta-table.ts'
-import { tableParts } from '../../src/table/parts.ts'
 import { type SeededRandom } from '../../src/testing/seeded-random.ts'
 import type { DataType } from '../../src/protocol/types.ts'
 import { type Row as PlaneRow, rowsOf, scanColumn, writeRequest } from '../contract/plane-tools.ts'
-import { type Bed, openOn } from '../scenarios/race.ts'
+import { rearrange } from '../scenarios/foreign-writers.ts'
+import { type Bed, openOn, partsOn } from '../scenarios/race.ts'
 
 export type Change = Readonly<Record<string, unknown>>
 
@@ -55,17 +52,6 @@ export function applied(rows: readonly string[], feed: readonly Change[]): strin
   return [...counts].flatMap(([row, count]) => Array.from({ length: count }, () => row)).sort()
 }
 
-function partsOn(bed: Bed, store: ObjectStore) {
-  const plane = bed.plane()
-  return tableParts({
-    store,
-    parquet: hyparquetReader(),
-    checkpoints: hyparquetCheckpointWriter(),
-    environment: systemEnvironment(),
-    plane: async () => plane,
-  })
-}
-
 /** The actions of a version that pass, as a commit of their own; for what no writer of ours commits. */
 export async function commitActions(store: ObjectStore, version: number, actions: readonly Action[]): Promise<void> {
   const lines = actions.map(printAction).join('\n')
@@ -93,29 +79,6 @@ export async function recordChanges(
       actions.push({ kind: 'cdc', cdc: { path, partitionValues: {}, size: sizeBytes } })
   }
   await commitActions(store, version, actions)
-}
-
-/** Rewrites all files into new ones and changes no row, as OPTIMIZE does. */
-export async function rearrange(bed: Bed, store: ObjectStore): Promise<void> {
-  const { log } = partsOn(bed, store)
-  const { files } = await log.refresh()
-  if (files.count === 0) return
-  const removes = [...files].map(({ path, partitionValues, size, deletionVector }) =>
-    printAction({ kind: 'remove', remove: { path, dataChange: false, partitionValues, size, deletionVector } }),
-  )
-  const rewriting: ObjectStore = {
-    ...store,
-    createIfAbsent: (path, bytes) => {
-      const text = new TextDecoder()
-        .decode(bytes)
-        .replaceAll('"dataChange":true', '"dataChange":false')
-        .replaceAll('"isBlindAppend":true', '"isBlindAppend":false')
-      return store.createIfAbsent(path, new TextEncoder().encode([text.trimEnd(), ...removes, ''].join('\n')))
-    },
-  }
-  const rows = await all(openOn(bed, store).rows())
-  if (rows.length === 0) return
-  await new DeltaTable(partsOn(bed, rewriting)).append(rows)
 }
 
 /** One random statement. Keys `k` are unique as long as statements are only these. */
@@ -158,7 +121,7 @@ export async function randomStatement(bed: Bed, store: ObjectStore, random: Seed
       await table.overwrite(fresh(random.integer(0, 2)), { where })
       break
     default:
-      await rearrange(bed, store)
+      await rearrange(partsOn(store, bed.plane()))
   }
   return `${kind} ${where}`
 }

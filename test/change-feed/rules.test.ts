@@ -3,8 +3,9 @@ import { afterAll, describe, expect, test } from 'vitest'
 import type { Action } from '../../src/protocol/actions.ts'
 import type { ObjectStore } from '../../src/ports/object-store.ts'
 import type { ChangesOptions } from '../../src/table/changes.ts'
-import { type Row, type Statement, createOn, duckdbBed, memoryBed, openOn } from '../scenarios/race.ts'
-import { actionsOf, changes, commitActions, rearrange, shown } from './feed-tools.ts'
+import { rearrange } from '../scenarios/foreign-writers.ts'
+import { type Row, type Statement, createOn, duckdbBed, memoryBed, openOn, partsOn } from '../scenarios/race.ts'
+import { actionsOf, changes, commitActions, shown } from './feed-tools.ts'
 
 const schema = { k: 'long', p: 'integer', v: 'string' }
 const rows: readonly Row[] = [1, 2, 3, 4].map((k) => ({ k, p: k % 2, v: 'a' }))
@@ -259,7 +260,7 @@ describe('commits without recorded changes', () => {
 
   test('a file that is rewritten and says that no data changed -> nothing', async () => {
     const store = await createOn(bed, { schema, files: [rows, rows] })
-    await rearrange(bed, store)
+    await rearrange(partsOn(store, bed.plane()))
     expect(await changes(openOn(bed, store), { from: 3 })).toEqual([])
   })
 })

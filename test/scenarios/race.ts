@@ -22,6 +22,7 @@ import type { MergeInputSource } from '../../src/table/sources.ts'
 import type { TableTransaction } from '../../src/table/table-transaction.ts'
 import { memoryPlane } from '../../src/testing/memory-plane/memory-plane.ts'
 import { interceptedStore } from '../../src/testing/store-call.ts'
+import type { TableParts } from '../../src/transaction/context.ts'
 import type { CommitResult } from '../../src/transaction/outcome.ts'
 import { scratchFolder } from '../scratch/folder.ts'
 
@@ -63,7 +64,7 @@ export function openOn(bed: Bed, store: ObjectStore, extras: OpenExtras = {}): D
   return new DeltaTable(partsOn(store, plane, extras.telemetry), extras.options)
 }
 
-function partsOn(store: ObjectStore, plane: DataPlane, telemetry?: Telemetry) {
+export function partsOn(store: ObjectStore, plane: DataPlane, telemetry?: Telemetry): TableParts {
   return tableParts({
     store,
     parquet: hyparquetReader(),
