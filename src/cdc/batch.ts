@@ -15,7 +15,7 @@ import type { DataPlane, RunOptions, StagedRows } from '../relation/data-plane.t
 import type { Relation } from '../relation/tree.ts'
 import { TransactionState } from '../transaction/state.ts'
 import type { BatchTables } from './batch-tables.ts'
-import { type BatchBounds, computeBatch, conflictsIn } from './compute.ts'
+import { type BatchBounds, type Computed, computeBatch, conflictsIn } from './compute.ts'
 import { commonKeys } from './common-keys.ts'
 import { changesData, requireFlowCommits, requireUntouched } from './foreign-changes.ts'
 import { type OutcomeCounts, addCounts, countOutcome, emptyCounts } from './counts.ts'
@@ -227,7 +227,7 @@ class Start {
     const computed = await this.#compute(events)
     let applied = false
     try {
-      const rows = this.#rowsOf(computed.outcome)
+      const rows = this.#rowsOf(computed)
       const { counts, malformed } = await countOutcome(this.#plane, rows, this.#options)
       if (malformed > 0) throw await this.#malformed(rows, malformed)
       if (counts.conflicting > 0 && this.#columns.definition.onSequenceConflict !== 'deterministic')
@@ -241,9 +241,9 @@ class Start {
     }
   }
 
-  #rowsOf(outcome: StagedRows): BatchOutcomeRows {
+  #rowsOf({ outcome, events }: Computed): BatchOutcomeRows {
     const { system } = this.#columns.definition
-    if (system === undefined) return new OutcomeRows(this.#columns, outcome)
+    if (system === undefined) return new OutcomeRows(this.#columns, outcome, events)
     return new BeliefRows(new BeliefColumns(this.#columns, system), outcome)
   }
 

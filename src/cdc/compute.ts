@@ -10,6 +10,8 @@ import type { Relation, ScanFile } from '../relation/tree.ts'
 import { mayHold } from '../transaction/file-facts.ts'
 import type { TransactionState } from '../transaction/state.ts'
 import { targetColumns } from '../transaction/write-request.ts'
+import { byReference, latestOutcome } from './compute-latest.ts'
+import { keepsLatestOnly } from './definition.ts'
 import { foldHistory } from './fold.ts'
 import { firstOfKey, keysOf } from './event-rows.ts'
 import { liveRows, stateEvents, stateSince } from './live-state.ts'
@@ -48,7 +50,11 @@ export interface Computed {
   readonly outcome: StagedRows
   /** The keys of the batch, each once, with `firstOfKey`. */
   readonly keys: StagedRows
+  /** Where the outcome refers to events: they, with their values. */
+  readonly events?: Relation | undefined
 }
+
+type Finish = (columns: WorkingColumns, settled: Relation) => Relation
 
 export async function computeBatch(
   plane: DataPlane,
@@ -57,35 +63,65 @@ export async function computeBatch(
   events: Relation,
   bounds: BatchBounds,
   options: RunOptions,
-  finish: (columns: WorkingColumns, settled: Relation) => Relation = folded,
+  finish: Finish = folded,
 ): Promise<Computed> {
-  const stage = (relation: Relation) => plane.stage({ kind: 'relation', relation }, options)
-  const keys = await stage(await concernedKeys(columns, ground, events))
+  const keys = await plane.stage({ kind: 'relation', relation: await concernedKeys(columns, ground, events) }, options)
   try {
     const files = await ground.target.filesFor(0, (file) =>
       mayHold(ground.target.snapshot, wanted(columns, ground, bounds), file),
     )
-    const suffix = await stage(targetSuffix(columns, ground.target.snapshot, files, keys, ground.watermark))
-    try {
-      const inputs = await gathered(columns, ground, events, keys, suffix)
-      const rows = await stage({ kind: 'union', inputs })
-      try {
-        return { outcome: await stage(finish(columns, resolveTies(columns, stagedRelation(rows)))), keys }
-      } finally {
-        await rows.release()
-      }
-    } finally {
-      await suffix.release()
-    }
+    const given = { ground, events, files, keys, finish }
+    return keepsLatestOnly(columns.definition)
+      ? { outcome: await latestOf(plane, columns, given, options), keys, events }
+      : { outcome: await historyOf(plane, columns, given, options), keys }
   } catch (error) {
     await keys.release()
     throw error
   }
 }
 
+interface Given {
+  readonly ground: BatchGround
+  readonly events: Relation
+  /** Of the target. */
+  readonly files: readonly ScanFile[]
+  readonly keys: StagedRows
+  readonly finish: Finish
+}
+
+async function latestOf(plane: DataPlane, columns: WorkingColumns, given: Given, options: RunOptions) {
+  const { ground, events, files, keys, finish } = given
+  const { snapshot } = ground.target
+  const thin = columns.byReference()
+  const stored = targetSuffix(thin, snapshot, files, keys, ground.watermark)
+  const inputs = await gathered(thin, ground, byReference(thin, events), keys, stored)
+  const rows = await plane.stage({ kind: 'relation', relation: { kind: 'union', inputs } }, options)
+  try {
+    return await latestOutcome(plane, columns, { snapshot, files, events }, rows, finish, options)
+  } finally {
+    await rows.release()
+  }
+}
+
+async function historyOf(plane: DataPlane, columns: WorkingColumns, given: Given, options: RunOptions) {
+  const { ground, events, files, keys, finish } = given
+  const stage = (relation: Relation) => plane.stage({ kind: 'relation', relation }, options)
+  const suffix = await stage(targetSuffix(columns, ground.target.snapshot, files, keys, ground.watermark))
+  try {
+    const inputs = await gathered(columns, ground, events, keys, stagedRelation(suffix))
+    const rows = await stage({ kind: 'union', inputs })
+    try {
+      return await stage(finish(columns, resolveTies(columns, stagedRelation(rows))))
+    } finally {
+      await rows.release()
+    }
+  } finally {
+    await suffix.release()
+  }
+}
+
 export function folded(columns: WorkingColumns, settled: Relation): Relation {
-  const { scdType, isPartial } = columns.definition
-  return scdType === 1 && !isPartial ? foldLatest(columns, settled) : foldHistory(columns, settled)
+  return keepsLatestOnly(columns.definition) ? foldLatest(columns, settled) : foldHistory(columns, settled)
 }
 
 /** In place of a fold: keys and sequences whose events differ. */
@@ -156,9 +192,8 @@ async function gathered(
   ground: BatchGround,
   events: Relation,
   keys: StagedRows,
-  suffix: StagedRows,
+  stored: Relation,
 ): Promise<Relation[]> {
-  const stored = stagedRelation(suffix)
   const rows = [events, ...targetEvents(columns, stored)]
   const live = [...ground.pins.values()].filter(({ last }) => last > 0)
   const files = live.length === 0 ? [] : await stateFiles(ground, live)

@@ -57,6 +57,9 @@ export interface FlowDefinition {
   }
 }
 
+/** A target of one row a key, of which each event gives every column: the last event alone counts. */
+export const keepsLatestOnly = ({ scdType, isPartial }: FlowDefinition): boolean => scdType === 1 && !isPartial
+
 export const sequencePartName = (place: number): string => `s${place}`
 
 /** @throws the AUTOCDC classes of definition and analysis */

@@ -1,12 +1,13 @@
 /** The events of a batch as working rows, and its keys. Rows that no event can be made of are left out here and seen to in prepare.ts. */
+import { rowNumber } from '../commands/source.ts'
 import type { Expr } from '../expr/tree.ts'
 import { col } from '../expr/walk.ts'
 import type { Relation } from '../relation/tree.ts'
-import type { FlowDefinition } from './definition.ts'
+import { type FlowDefinition, keepsLatestOnly } from './definition.ts'
 import { type LeafColumn, leafIn } from './leaves.ts'
 import { comparable, restored } from './sequence-order.ts'
 import { all, doubleType, intOf, integerType, isThere, no, not, nothing, structOf, surely, when, yes } from './terms.ts'
-import { type WorkingColumns, origin, systemSequence } from './working-rows.ts'
+import { type WorkingColumns, origin, reference, systemSequence } from './working-rows.ts'
 
 /** The least sequence of each key of the batch; NULL: its whole history is wanted. */
 export const firstOfKey = '$first'
@@ -36,6 +37,7 @@ export function eventRows(columns: WorkingColumns, source: Relation): Relation {
     },
   })
   const known = definition.system === undefined ? [] : [{ name: systemSequence, value: definition.system.value }]
+  if (keepsLatestOnly(definition)) known.push({ name: reference, value: col(rowNumber, integerType) })
   const input: Relation = { kind: 'filter', input: source, where: isGoodEvent(definition) }
   return { kind: 'project', input, columns: [...fields, ...known] }
 }

@@ -251,7 +251,8 @@ const driftReasons = {
 
 function checkDrift(stored: PinnedDefinition, now: PinnedDefinition, flow: string, target: Snapshot): void {
   for (const part of Object.keys(driftReasons) as (keyof typeof driftReasons)[]) {
-    const isSame = part === 'tracked' ? sameNames(stored.tracked, now.tracked) : canonical(stored[part]) === canonical(now[part])
+    const isSame =
+      part === 'tracked' ? sameNames(stored.tracked, now.tracked) : canonical(stored[part]) === canonical(now[part])
     if (isSame) continue
     throw failure(
       'AUTOCDC_INVALID_STATE',

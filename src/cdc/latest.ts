@@ -5,7 +5,7 @@
 import { col } from '../expr/walk.ts'
 import type { Relation } from '../relation/tree.ts'
 import { action, finalName, outcome } from './fold.ts'
-import { comparedFields, tie, valueIn } from './resolve-ties.ts'
+import { comparedFields, referenceField, referenceIn, tie, valueIn } from './resolve-ties.ts'
 import { comparable, restored } from './sequence-order.ts'
 import {
   all,
@@ -24,7 +24,7 @@ import {
   when,
   yes,
 } from './terms.ts'
-import { type WorkingColumns, origin, payloadName, row } from './working-rows.ts'
+import { type WorkingColumns, origin, payloadName, reference, row } from './working-rows.ts'
 
 const best = '$best'
 const conflicts = '$conflicts'
@@ -36,6 +36,7 @@ export function foldLatest(columns: WorkingColumns, events: Relation): Relation 
     { name: 'seq', value: comparable(columns.sequence), isNeverNull: true },
     ...comparedFields(columns),
     { name: 'origin', value: columns.origin, isNeverNull: true },
+    ...referenceField(columns),
   ])
   const isOfBatch = equal(columns.origin, intOf(origin.batch))
   const grouped: Relation = {
@@ -70,6 +71,7 @@ export function foldLatest(columns: WorkingColumns, events: Relation): Relation 
         { name: payloadName(column.name), value: valueIn(winner, column) },
         { name: finalName(column.name), value: valueIn(winner, column) },
       ]),
+      ...(columns.isByReference ? [{ name: reference, value: referenceIn(winner) }] : []),
       { name: row.sequence, value: restored(fieldOf(winner, 'seq'), definition.sequenceType) },
       { name: row.isDelete, value: isDelete },
       { name: row.origin, value: fieldOf(winner, 'origin') },

@@ -17,6 +17,7 @@ import {
   bool,
   equal,
   int,
+  integerType,
   intOf,
   isNull,
   isThere,
@@ -36,11 +37,14 @@ export class OutcomeRows {
   readonly #columns: WorkingColumns
   readonly #definition: FlowDefinition
   readonly #staged: Relation
+  readonly #events: Relation | undefined
 
-  constructor(columns: WorkingColumns, rows: StagedRows) {
-    this.#columns = columns
+  /** @param events where the rows have no values of their own: the events they refer to */
+  constructor(columns: WorkingColumns, rows: StagedRows, events?: Relation) {
+    this.#columns = events === undefined ? columns : columns.byReference()
     this.#definition = columns.definition
     this.#staged = stagedRelation(rows)
+    this.#events = events
   }
 
   /** Rows the target gets, as `t.<column>`. Open and closed rows go to files of their own: a closed file is soon left out by its greatest end. */
@@ -62,12 +66,30 @@ export class OutcomeRows {
     values.set(names.metadata.toLowerCase(), this.#metadata())
     return {
       kind: 'project',
-      input: { kind: 'filter', input: this.#staged, where },
+      input: this.#withValues({ kind: 'filter', input: this.#staged, where }),
       columns: snapshot.columns.map(({ name, type }) => ({
         name: `t.${name}`,
         value: values.get(name.toLowerCase()) ?? nothing(type),
       })),
     }
+  }
+
+  #withValues(rows: Relation): Relation {
+    if (this.#events === undefined) return rows
+    const named = 'e.$row'
+    const values: Relation = {
+      kind: 'project',
+      input: this.#events,
+      columns: [
+        { name: named, value: this.#columns.reference },
+        ...this.#definition.payload.map(({ name, type }) => ({
+          name: finalName(name),
+          value: col(payloadName(name), type),
+        })),
+      ],
+    }
+    const on = equal(this.#columns.reference, col(named, integerType))
+    return { kind: 'join', join: 'inner', left: rows, right: values, on }
   }
 
   #metadata(): Expr {
@@ -106,6 +128,8 @@ export class OutcomeRows {
         { name: `s.${stateColumn.isDelete}`, value: bool(row.isDelete) },
         ...selected.map(({ name, type }) => {
           const isKey = keys.some((key) => key.name === name)
+          // Where the last event alone counts, the state keeps deletes, which have no values.
+          if (!isKey && this.#events !== undefined) return { name: `s.${name}`, value: nothing(type) }
           return { name: `s.${name}`, value: apart.get(name) ?? col(isKey ? keyName(name) : payloadName(name), type) }
         }),
         ...(isPartial ? [{ name: `s.${stateColumn.written}`, value: this.#written() }] : []),
@@ -156,10 +180,16 @@ export class OutcomeRows {
   /** A row that target or state had before, and that no event gives. Type 1 keeps no interval that could tell. */
   #isMalformed(): Expr {
     const { scdType, sequenceType } = this.#definition
-    const hasNone = isNull(col(row.sequence, sequenceType))
+    const hasNone = any(isNull(col(row.sequence, sequenceType)), this.#refersToNothing())
     if (scdType === 1) return hasNone
     const bounds = { recordStart: row.sequence, start: row.start, end: row.end }
     return any(hasNone, all(isThere(this.#columns.file), not(isTargetRow(bounds, sequenceType))))
+  }
+
+  /** The row is to be written, and is no event of the batch: the state, which has deletes alone, was tampered with. */
+  #refersToNothing(): Expr {
+    if (this.#events === undefined) return no
+    return all(this.#is(action.insert, action.update), isNull(this.#columns.reference))
   }
 
   /** Rows that were there before and that no event gives, as working rows. */

@@ -17,6 +17,7 @@ import {
   equal,
   fieldOf,
   filled,
+  first,
   integerType,
   intOf,
   isThere,
@@ -33,7 +34,16 @@ import {
 } from './terms.ts'
 import type { PayloadColumn } from './definition.ts'
 import { isSame } from './sequence-order.ts'
-import { type WorkingColumns, keyName, origin, payloadName, row, shownName, writesName } from './working-rows.ts'
+import {
+  type WorkingColumns,
+  keyName,
+  origin,
+  payloadName,
+  reference,
+  row,
+  shownName,
+  writesName,
+} from './working-rows.ts'
 
 /** Columns of the result besides those of working rows. */
 export const tie = {
@@ -50,45 +60,69 @@ const worst = '$worst'
 
 /** @param rows staged, for they are read three times: nearly all stand alone at their sequence, and only the others are compared */
 export function resolveTies(columns: WorkingColumns, rows: Relation): Relation {
-  const alone: Relation = {
-    kind: 'join',
-    join: 'anti',
-    left: rows,
-    right: tiedPlaces(columns, rows),
-    on: atPlace(columns),
-  }
-  const tied: Relation = {
-    kind: 'join',
-    join: 'semi',
-    left: rows,
-    right: tiedPlaces(columns, rows),
-    on: atPlace(columns),
-  }
   return {
     kind: 'union',
-    inputs: [{ kind: 'project', input: alone, columns: single(columns) }, winners(columns, tied)],
+    inputs: [
+      alone(columns, atPlaces(columns, rows, 'anti', tiedPlaces(columns, rows))),
+      winners(columns, tiedRows(columns, rows)),
+    ],
   }
+}
+
+/** Rows that share their sequence with another of their key. */
+export function tiedRows(columns: WorkingColumns, rows: Relation): Relation {
+  return atPlaces(columns, rows, 'semi', tiedPlaces(columns, rows))
+}
+
+/**
+ * As `resolveTies`, for rows by reference.
+ * @param tied their `tiedRows`, staged
+ * @param valued the same rows with their values, as working rows of `whole` with references
+ */
+export function resolveTiesByValues(
+  columns: WorkingColumns,
+  rows: Relation,
+  tied: Relation,
+  { whole, valued }: { readonly whole: WorkingColumns; readonly valued: Relation },
+): Relation {
+  const places: Relation = { kind: 'project', input: tied, columns: placeOf(columns, placeName) }
+  return {
+    kind: 'union',
+    inputs: [alone(columns, atPlaces(columns, rows, 'anti', places)), winners(columns, valued, comparedFields(whole))],
+  }
+}
+
+/** @param rows of which none shares its sequence with another of its key */
+export function alone(columns: WorkingColumns, rows: Relation): Relation {
+  return { kind: 'project', input: rows, columns: single(columns) }
+}
+
+function atPlaces(columns: WorkingColumns, rows: Relation, join: 'semi' | 'anti', places: Relation): Relation {
+  return { kind: 'join', join, left: rows, right: places, on: isAtPlace(columns) }
 }
 
 const placeName = (name: string): string => `tied.${name}`
 
+function placeOf(columns: WorkingColumns, named: (name: string) => string): NamedValue[] {
+  return [...columns.keepKeys(), { name: row.sequence, value: columns.sequence }].map(({ name, value }) => ({
+    name: named(name),
+    value,
+  }))
+}
+
 /** Keys and sequences of which there are several rows. */
 function tiedPlaces(columns: WorkingColumns, rows: Relation): Relation {
-  const place = [...columns.keepKeys(), { name: row.sequence, value: columns.sequence }]
   const counted: Relation = {
     kind: 'aggregate',
     input: rows,
-    groupBy: place,
+    groupBy: placeOf(columns, (name) => name),
     aggregates: [{ name: '$rows', function: 'count', value: undefined, type: longType }],
   }
-  return {
-    kind: 'project',
-    input: { kind: 'filter', input: counted, where: less(longOf(1), col('$rows', longType)) },
-    columns: place.map(({ name, value }) => ({ name: placeName(name), value })),
-  }
+  const several: Relation = { kind: 'filter', input: counted, where: less(longOf(1), col('$rows', longType)) }
+  return { kind: 'project', input: several, columns: placeOf(columns, placeName) }
 }
 
-function atPlace(columns: WorkingColumns): Expr {
+function isAtPlace(columns: WorkingColumns): Expr {
   const { keys, sequenceType } = columns.definition
   const sequence = col(placeName(row.sequence), sequenceType)
   const isAt = sequenceType.kind === 'struct' ? isSame(columns.sequence, sequence) : equal(columns.sequence, sequence)
@@ -106,15 +140,20 @@ function single(columns: WorkingColumns): NamedValue[] {
     payload: (column) => columns.payload(column),
     writes: (column) => columns.writes(column),
     shown: (column) => columns.shown(column),
+    reference: columns.isByReference ? columns.reference : undefined,
     hasUpsert: not(columns.isDelete),
     duplicates: longOf(0),
     isConflict: no,
   })
 }
 
-function winners(columns: WorkingColumns, rows: Relation): Relation {
+function winners(columns: WorkingColumns, rows: Relation, compared = comparedFields(columns)): Relation {
   const { definition } = columns
-  const candidate = structOf([...comparedFields(columns), { name: 'origin', value: columns.origin, isNeverNull: true }])
+  const candidate = structOf([
+    ...compared,
+    { name: 'origin', value: columns.origin, isNeverNull: true },
+    ...referenceField(columns),
+  ])
   const strong = when(columns.weak, nothing(candidate.type), candidate)
   const isStored = any(equal(columns.origin, intOf(origin.target)), equal(columns.origin, intOf(origin.state)))
   const grouped: Relation = {
@@ -154,7 +193,7 @@ function winners(columns: WorkingColumns, rows: Relation): Relation {
       })),
     ],
   }
-  return { kind: 'project', input: grouped, columns: resolved(columns, candidate) }
+  return { kind: 'project', input: grouped, columns: resolved(columns, candidate, compared) }
 }
 
 /** What decides between events of one sequence, the first field first; the delete flag is `del`. */
@@ -174,12 +213,24 @@ export function comparedFields(columns: WorkingColumns): NamedValue[] {
   ]
 }
 
+/** In such a struct, of rows by reference. It decides nothing: rows that are equal up to it are the same event. */
+export function referenceField({ isByReference, reference: value }: WorkingColumns): NamedValue[] {
+  return isByReference ? [{ name: reference, value: first(value, intOf(noReference)), isNeverNull: true }] : []
+}
+
+const noReference = -1
+
+export function referenceIn(struct: Expr): Expr {
+  const value = fieldOf(struct, reference)
+  return when(not(equal(value, intOf(noReference))), value, nothing(integerType))
+}
+
 /** A payload value out of such a struct. */
 export function valueIn(struct: Expr, { name, type }: PayloadColumn): Expr {
   return when(fieldOf(struct, `n.${name}`), fieldOf(struct, payloadName(name)), nothing(type))
 }
 
-function resolved(columns: WorkingColumns, candidate: Expr): NamedValue[] {
+function resolved(columns: WorkingColumns, candidate: Expr, compared: readonly NamedValue[]): NamedValue[] {
   const winner = col(best, candidate.type)
   const loser = col(worst, candidate.type)
   const count = (name: string) => col(name, longType)
@@ -188,7 +239,7 @@ function resolved(columns: WorkingColumns, candidate: Expr): NamedValue[] {
   // A tail alone, or with events of the batch, which the delete it stands for beats.
   const implied = all(some('$tails'), not(some('$stored')), not(deleted))
   const isDelete = any(implied, deleted)
-  const disagree = comparedFields(columns).map(({ name }) => differs(fieldOf(winner, name), fieldOf(loser, name)))
+  const disagree = compared.map(({ name }) => differs(fieldOf(winner, name), fieldOf(loser, name)))
   const fromBatch = count('$fromBatch')
   const used = all(not(implied), equal(fieldOf(winner, 'origin'), intOf(origin.batch)))
   return resultOf(columns, {
@@ -197,6 +248,7 @@ function resolved(columns: WorkingColumns, candidate: Expr): NamedValue[] {
     payload: (column) => when(isDelete, nothing(column.type), valueIn(winner, column)),
     writes: ({ name }) => when(isDelete, yes, fieldOf(winner, writesName(name))),
     shown: ({ name, type }) => fieldOf(col(shownName(name), structOf([{ name: 'v', value: nothing(type) }]).type), 'v'),
+    reference: columns.isByReference ? referenceIn(winner) : undefined,
     hasUpsert: some('$upserts'),
     duplicates: call('-', [fromBatch, when(used, longOf(1), longOf(0))]),
     isConflict: all(some('$fromBatch'), any(implied, all(isThere(winner), any(...disagree)))),
@@ -209,6 +261,8 @@ interface Result {
   readonly payload: (column: PayloadColumn) => Expr
   readonly writes: (column: PayloadColumn) => Expr
   readonly shown: (column: PayloadColumn) => Expr
+  /** Of rows by reference alone. */
+  readonly reference: Expr | undefined
   readonly hasUpsert: Expr
   readonly duplicates: Expr
   readonly isConflict: Expr
@@ -227,6 +281,7 @@ function resultOf(columns: WorkingColumns, result: Result): NamedValue[] {
     { name: row.position, value: columns.position },
     { name: row.start, value: columns.start },
     { name: row.end, value: columns.end },
+    ...(result.reference === undefined ? [] : [{ name: reference, value: result.reference }]),
     { name: tie.hasUpsert, value: result.hasUpsert },
     { name: tie.duplicates, value: result.duplicates },
     { name: tie.isConflict, value: result.isConflict },

@@ -130,7 +130,11 @@ export function repeatedKeys(definition: FlowDefinition, rows: Relation): Relati
   const counted: Relation = {
     kind: 'aggregate',
     // NULL keys are refused as bad rows.
-    input: { kind: 'filter', input: rows, where: all(...definition.keys.map((key) => isThere(definition.source.value(key)))) },
+    input: {
+      kind: 'filter',
+      input: rows,
+      where: all(...definition.keys.map((key) => isThere(definition.source.value(key)))),
+    },
     groupBy: definition.keys.map((key) => ({ name: key.name, value: definition.source.value(key) })),
     aggregates: [{ name: repeatedCount, function: 'count', value: undefined, type: longType }],
   }

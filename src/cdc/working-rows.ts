@@ -14,7 +14,7 @@ import type { Expr } from '../expr/tree.ts'
 import { col } from '../expr/walk.ts'
 import type { FlowDefinition, PayloadColumn } from './definition.ts'
 import { type LeafColumn, leavesOf } from './leaves.ts'
-import { type NamedValue, bool, doubleType, integerType } from './terms.ts'
+import { type NamedValue, bool, doubleType, integerType, nothing } from './terms.ts'
 
 export const origin = {
   /** A decomposition tail that turned out to be a delete. */
@@ -45,6 +45,9 @@ export const row = {
 /** Of events of bitemporal targets, beside the columns of every working row. */
 export const systemSequence = '$system'
 
+/** Of events of which the last alone counts: the number of the source row that has their values (integer); NULL: none has. */
+export const reference = '$row'
+
 /** The columns of a flow's working rows as expressions. */
 export class WorkingColumns {
   readonly definition: FlowDefinition
@@ -58,13 +61,16 @@ export class WorkingColumns {
   readonly origin = col(row.origin, integerType)
   readonly file = col(row.file, integerType)
   readonly position = col(row.position, doubleType)
+  readonly reference = col(reference, integerType)
+  readonly isByReference: boolean
   /** Of the payload, what working rows have a column for. */
   readonly leaves: readonly LeafColumn[]
   /** Those that an event may leave as they were. */
   readonly partial: readonly LeafColumn[]
 
-  constructor(definition: FlowDefinition) {
+  constructor(definition: FlowDefinition, isByReference = false) {
     this.definition = definition
+    this.isByReference = isByReference
     this.keyNames = definition.keys.map(({ name }) => keyName(name))
     this.keys = definition.keys.map(({ name, type }) => col(keyName(name), type))
     this.sequence = col(row.sequence, definition.sequenceType)
@@ -72,6 +78,11 @@ export class WorkingColumns {
     this.end = col(row.end, definition.sequenceType)
     this.leaves = definition.payload.flatMap(leavesOf)
     this.partial = this.leaves.filter(({ mayStay }) => mayStay)
+  }
+
+  /** Rows without values, which have a `reference` in place of `p.*`. */
+  byReference(): WorkingColumns {
+    return new WorkingColumns({ ...this.definition, payload: [] }, true)
   }
 
   payload({ name, type }: PayloadColumn): Expr {
@@ -98,6 +109,8 @@ export class WorkingColumns {
     readonly writes: (leaf: LeafColumn) => Expr
     readonly shown: (leaf: LeafColumn) => Expr
     readonly rest: Readonly<Record<keyof typeof row, Expr>>
+    /** Of rows by reference. Default: NULL. */
+    readonly reference?: Expr
   }): NamedValue[] {
     const { keys } = this.definition
     return [
@@ -106,6 +119,7 @@ export class WorkingColumns {
       ...this.partial.map((column) => ({ name: writesName(column.name), value: value.writes(column) })),
       ...this.partial.map((column) => ({ name: shownName(column.name), value: value.shown(column) })),
       ...(Object.keys(row) as (keyof typeof row)[]).map((name) => ({ name: row[name], value: value.rest[name] })),
+      ...(this.isByReference ? [{ name: reference, value: value.reference ?? nothing(integerType) }] : []),
     ]
   }
 }
