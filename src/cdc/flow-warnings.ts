@@ -11,7 +11,7 @@ import type { DataType } from '../protocol/types.ts'
 import type { FlowDefinition } from './definition.ts'
 
 export interface FlowWarning {
-  readonly kind: 'sequence-is-tracked' | 'sequence-looks-like-load-time'
+  readonly kind: 'sequence-is-tracked' | 'sequence-looks-like-load-time' | 'condition-names-absent-column'
   readonly message: string
 }
 
@@ -23,6 +23,8 @@ export interface AppliedBatch {
   readonly leastSequence: Datum
   /** When the flow took the batch, milliseconds since the epoch. */
   readonly takenMs: number
+  /** Columns that conditions name and no event of the target's first batch has. */
+  readonly absent?: readonly string[] | undefined
 }
 
 /** Batches that raise the suspicion: how many, of how many events at least, and the time in milliseconds that lies between first and last. */
@@ -45,6 +47,12 @@ export class FlowWarnings {
       warnings.push({
         kind: 'sequence-is-tracked',
         message: `\`${tracked}\` orders the events and is tracked too, so that every event opens a row of its own: leave it out with exceptColumns or trackHistory`,
+      })
+    }
+    if (batch.absent !== undefined && batch.absent.length > 0) {
+      warnings.push({
+        kind: 'condition-names-absent-column',
+        message: `no event of the first batch has \`${batch.absent.join('`, `')}\`, which a condition of the flow names, so that it held for none: look whether the name is right`,
       })
     }
     this.#suspicious = suspicionAfter(this.#suspicious, definition.sequenceType, batch)

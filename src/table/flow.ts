@@ -15,6 +15,7 @@ import { type Prepared, prepareBatch } from '../cdc/prepare.ts'
 import { tidyTarget } from '../cdc/tidy.ts'
 import { WorkingColumns } from '../cdc/working-rows.ts'
 import type { StatementSetting } from '../commands/binding.ts'
+import { columnNames } from '../expr/walk.ts'
 import { type SourceRows, stagedSource } from '../commands/source.ts'
 import { declaredColumns, eventSchema, parseSchemaText } from './flow-schema.ts'
 import type { Snapshot } from '../log/snapshot.ts'
@@ -185,7 +186,7 @@ export class Flow {
         starts,
         keysAgain,
         movedRows,
-        warnings: this.#warn(columns, prepared, counts.late, started),
+        warnings: this.#warn(columns, prepared, counts.late, started, version === 1 ? source : undefined),
       }
       return { kind: 'committed', report }
     } finally {
@@ -219,11 +220,13 @@ export class Flow {
     { bounds, goodRows }: Prepared,
     late: number,
     takenMs: number,
+    first: SourceRows | undefined,
   ): readonly FlowWarning[] {
     const { options, tables } = this.#setting
     const sequenceBy = typeof options.sequenceBy === 'string' ? [options.sequenceBy] : options.sequenceBy
     const { leastSequence } = bounds
-    const batch = { events: goodRows, late, leastSequence, takenMs }
+    const absent = first === undefined ? [] : absentColumns(columns.definition, first)
+    const batch = { events: goodRows, late, leastSequence, takenMs, absent }
     const warnings = this.#warnings.after(columns.definition, sequenceBy, batch)
     for (const { kind, message } of warnings) {
       tables.target.telemetry.log('warn', `flow ${this.name}: ${message}`, { flow: this.name, warning: kind })
@@ -279,4 +282,14 @@ export class Flow {
 function sameColumns(a: FlowDefinition, b: FlowDefinition): boolean {
   const text = ({ selected, sequenceType }: FlowDefinition) => JSON.stringify([selected, sequenceType])
   return text(a) === text(b)
+}
+
+/** Columns that conditions name and no row of a batch of objects has. */
+function absentColumns({ source }: FlowDefinition, rows: SourceRows): string[] {
+  const named = [source.isDelete, source.isTruncate].flatMap((condition) =>
+    condition === undefined ? [] : [...columnNames(condition)],
+  )
+  return rows.columns
+    .filter(({ name, type }) => type.kind === 'void' && named.includes(name))
+    .map(({ name }) => name.slice(2))
 }

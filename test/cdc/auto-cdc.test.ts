@@ -247,6 +247,19 @@ describe('run', () => {
     expect(await run).toMatchObject({ batches: 0 })
   })
 
+  test('a condition on a column that no event of the first batch has -> one warning; none behind it', async () => {
+    const { flow } = world()
+    const handle = flow({ applyAsDeleteWhen: "opp = 'delete'" })
+    const kinds = async (seq: number, more: object = {}) => {
+      const done = await handle.apply([{ id: 1, name: 'a', op: 'upsert', seq, ...more }])
+      return 'warnings' in done ? done.warnings.map(({ kind, message }) => [kind, message.includes('`opp`')]) : []
+    }
+    expect(await kinds(1)).toEqual([['condition-names-absent-column', true]])
+    expect(await kinds(2)).toEqual([])
+    const named = world().flow({ applyAsDeleteWhen: "op = 'delete'" })
+    expect(await named.apply([{ id: 1, name: 'a', op: 'upsert', seq: 1 }])).toMatchObject({ warnings: [] })
+  })
+
   test('a sequence that is tracked -> one warning in the run, and one in the log', async () => {
     const { flow, logged } = world()
     const handle = flow({ exceptColumns: [], source: iterableSource('rows', numbered(4)) })
