@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { Decimal } from '../protocol/datum.ts'
-import { parseAssignments, parseExpression, parseSelect } from './parse.ts'
+import { maxLevels, parseAssignments, parseExpression, parseSelect } from './parse.ts'
 import { parametersOf, subqueriesOf } from './syntax-walk.ts'
 import type { SqlExpr } from './syntax.ts'
 
@@ -145,6 +145,22 @@ describe('syntax errors point at their place', () => {
     expect(() => parseExpression(sql)).toThrow(
       expect.objectContaining({ code: 'EXPRESSION_SYNTAX', details: expect.objectContaining({ position }) }),
     )
+  })
+
+  test.each([
+    ['NOT', (n: number) => `${'NOT '.repeat(n)}a`],
+    ['sums', (n: number) => `a${' + 1'.repeat(n)}`],
+    ['joined texts', (n: number) => `a${" || 'x'".repeat(n)}`],
+    ['a subquery', (n: number) => `EXISTS (SELECT 1 FROM t WHERE a${' + 1'.repeat(n - 1)})`],
+  ])('%s of as many levels as are allowed -> parsed, one more -> refused', (_what, text) => {
+    expect(() => parseExpression(text(maxLevels - 1))).not.toThrow()
+    expect(() => parseExpression(text(maxLevels))).toThrow(/nested too deeply/)
+  })
+
+  test('a long chain of AND, OR or IN -> parsed, for it is one level', () => {
+    const many = Array.from({ length: 5_000 }, (_, i) => `a = ${i}`)
+    for (const text of [many.join(' OR '), many.join(' AND '), `a IN (${many.map((_, i) => i).join(', ')})`])
+      expect(() => parseExpression(text)).not.toThrow()
   })
 
   test('deep nesting is a syntax error, not a crash', () => {

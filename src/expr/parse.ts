@@ -1,19 +1,53 @@
 /** SQL text to syntax. The grammar is grammar.peggy; this file gives its failures our error. */
 import { failure } from '../base/errors.ts'
 import { parse, SyntaxError as GrammarError } from './parser.generated.ts'
+import { isSubquery, selectExpressions, syntaxChildren } from './syntax-walk.ts'
 import type { SqlAssignment, SqlExpr, SqlSelect } from './syntax.ts'
 
 type StartRule = 'ExpressionText' | 'SelectText' | 'AssignmentsText'
 
+/** Levels of an expression at most: what walks it recurses, and data planes have a limit of their own. Chains of AND or OR are one level. */
+export const maxLevels = 500
+
 /** One Spark SQL expression. @throws EXPRESSION_SYNTAX with `position` (0-based, UTF-16) in the details */
-export const parseExpression = (text: string): SqlExpr => run(text, 'ExpressionText') as SqlExpr
+export function parseExpression(text: string): SqlExpr {
+  const syntax = run(text, 'ExpressionText') as SqlExpr
+  checkLevels(text, [syntax])
+  return syntax
+}
 
 /** `SELECT items FROM table [WHERE ...] [GROUP BY ...]`. @throws EXPRESSION_SYNTAX */
-export const parseSelect = (text: string): SqlSelect => run(text, 'SelectText') as SqlSelect
+export function parseSelect(text: string): SqlSelect {
+  const select = run(text, 'SelectText') as SqlSelect
+  checkLevels(text, selectExpressions(select))
+  return select
+}
 
 /** `a = 1, t.b = s.b`: the SET list of an UPDATE. @throws EXPRESSION_SYNTAX */
-export const parseAssignments = (text: string): readonly SqlAssignment[] =>
-  run(text, 'AssignmentsText') as readonly SqlAssignment[]
+export function parseAssignments(text: string): readonly SqlAssignment[] {
+  const assignments = run(text, 'AssignmentsText') as readonly SqlAssignment[]
+  checkLevels(
+    text,
+    assignments.map(({ value }) => value),
+  )
+  return assignments
+}
+
+function checkLevels(text: string, roots: readonly SqlExpr[]): void {
+  let level = roots
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth === maxLevels) throw tooDeep(text)
+    level = level.flatMap((syntax) =>
+      isSubquery(syntax) ? [...syntaxChildren(syntax), ...selectExpressions(syntax.query)] : syntaxChildren(syntax),
+    )
+  }
+}
+
+function tooDeep(text: string): Error {
+  return failure('EXPRESSION_SYNTAX', 'The expression is nested too deeply to parse; flatten it.', {
+    details: { length: text.length, maxLevels },
+  })
+}
 
 function run(text: string, startRule: StartRule): unknown {
   requireText(text)
@@ -22,11 +56,7 @@ function run(text: string, startRule: StartRule): unknown {
   } catch (cause) {
     if (cause instanceof GrammarError) throw syntaxError(text, cause as unknown as Complaint)
     // The generated parser recurses; the engine's own stack is its bound on nesting.
-    if (cause instanceof RangeError) {
-      throw failure('EXPRESSION_SYNTAX', 'The expression is nested too deeply to parse; flatten it.', {
-        details: { length: text.length },
-      })
-    }
+    if (cause instanceof RangeError) throw tooDeep(text)
     throw cause
   }
 }

@@ -39,7 +39,7 @@ export function syntaxChildren(syntax: SqlExpr): readonly SqlExpr[] {
   }
 }
 
-const isSubquery = (syntax: SqlExpr): syntax is SqlSubquery =>
+export const isSubquery = (syntax: SqlExpr): syntax is SqlSubquery =>
   syntax.kind === 'exists' || syntax.kind === 'scalar' || syntax.kind === 'in-query'
 
 export function visitSyntax(syntax: SqlExpr, visit: (node: SqlExpr) => void): void {

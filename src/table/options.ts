@@ -42,16 +42,22 @@ export function settingsOf(handle: ConflictOptions, call: StatementOptions): Tra
     signal: call.signal,
     onProgress: call.onProgress,
   }
+  checkSignal(call.signal)
+  checkSwitches(settings.reconcile)
+  checkCount('mergeKeyInSetThreshold', settings.mergeKeyInSetThreshold)
+  checkCount('valueBudgetBytes', settings.valueBudgetBytes)
   oneOf('onConflict', settings.onConflict, ['repair', 'rerun', 'abort'])
   if (settings.isolation !== undefined) oneOf('isolation', settings.isolation, ['Serializable', 'WriteSerializable'])
   return settings
 }
 
 /** The pair goes into the log as it is, so one that other engines cannot read would spoil the table for them. */
-function applicationOf({ appId, version }: NonNullable<StatementOptions['application']>): {
+function applicationOf(application: NonNullable<StatementOptions['application']>): {
   readonly appId: string
   readonly version: bigint
 } {
+  if (typeof application !== 'object' || application === null) throw badApplication('appId', 'given', application)
+  const { appId, version } = application
   const given: unknown = appId
   if (typeof given !== 'string' || given === '')
     throw badApplication(
@@ -69,6 +75,37 @@ function applicationOf({ appId, version }: NonNullable<StatementOptions['applica
 function badApplication(part: string, wanted: string, value: unknown): Error {
   return failure('INVALID_OPTION', `application.${part} must be ${wanted}`, {
     details: { option: `application.${part}`, value },
+  })
+}
+
+/** Infinity is a count, too: no limit. */
+function checkCount(option: string, value: number): void {
+  if (typeof value === 'number' && value >= 0) return
+  throw failure('INVALID_OPTION', `${option} must be a number of at least 0, not ${String(value)}`, {
+    details: { option, value },
+  })
+}
+
+function checkSwitches(switches: ReconcileSwitches): void {
+  const allowed = Object.keys(defaultSettings.reconcile)
+  for (const [name, value] of Object.entries(switches)) {
+    const option = `reconcile.${name}`
+    if (!allowed.includes(name)) {
+      throw failure('INVALID_OPTION', `${option} is no switch: they are ${allowed.join(', ')}`, {
+        details: { option, allowed },
+      })
+    }
+    if (typeof value === 'boolean') continue
+    throw failure('INVALID_OPTION', `${option} must be true or false, not ${String(value)}`, {
+      details: { option, value },
+    })
+  }
+}
+
+function checkSignal(signal: AbortSignal | undefined): void {
+  if (signal === undefined || typeof signal.addEventListener === 'function') return
+  throw failure('INVALID_OPTION', 'signal must be an AbortSignal: that of an AbortController, or AbortSignal.timeout', {
+    details: { option: 'signal' },
   })
 }
 

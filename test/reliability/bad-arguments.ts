@@ -82,6 +82,36 @@ export const argumentCases: readonly Case[] = [
     details: { option: `application.${part}` },
     run: (t) => t.append([good], { application: application as never }),
   })),
+  ...(
+    [
+      ['valueBudgetBytes', { valueBudgetBytes: Number.NaN }, /at least 0, not NaN/],
+      ['valueBudgetBytes', { valueBudgetBytes: '1MB' }, /at least 0, not 1MB/],
+      ['mergeKeyInSetThreshold', { mergeKeyInSetThreshold: -1 }, /at least 0, not -1/],
+      ['reconcile.values', { reconcile: { values: 'no' } }, /true or false/],
+      ['reconcile.value', { reconcile: { value: false } }, /statistics, values/],
+      ['signal', { signal: 5 }, /AbortSignal/],
+      ['application.appId', { application: null }, /must be given/],
+    ] as const
+  ).map(([option, options, says]): Case => ({
+    name: `an option that is none: ${JSON.stringify(options)}`,
+    code: 'INVALID_OPTION',
+    says,
+    details: { option },
+    run: (t) => t.delete('id = 1', options as never),
+  })),
+  ...(
+    [
+      ['a chain of sums', `id ${'+ 1 '.repeat(4_000)} > 0`],
+      ['a chain of NOTs', `${'NOT '.repeat(4_000)} id = 1`],
+      ['brackets', `${'('.repeat(4_000)}id = 1${')'.repeat(4_000)}`],
+      ['a subquery', `EXISTS (SELECT 1 FROM t AS u WHERE u.id ${'+ 1 '.repeat(4_000)} > 0)`],
+    ] as const
+  ).map(([name, where]): Case => ({
+    name: `an expression nested too deeply, ${name}`,
+    code: 'EXPRESSION_SYNTAX',
+    says: /nested too deeply/,
+    run: (t) => t.delete(where),
+  })),
   {
     name: 'a version that is no whole number',
     code: 'INVALID_OPTION',
