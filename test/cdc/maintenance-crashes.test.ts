@@ -136,6 +136,19 @@ test.each(['before', 'after'] as const)(
   },
 )
 
+/** Another process, whose first commit of the target comes behind what others do meanwhile. */
+function overtaken(world: World, meanwhile: () => Promise<unknown>): World {
+  let isFirst = true
+  return world.again((store) =>
+    faultyStore(store, ({ method, path }) => {
+      const isCommit = method === 'createIfAbsent' && path.startsWith('_delta_log')
+      if (!isFirst || !isCommit || store.root.includes('__cdc_')) return undefined
+      isFirst = false
+      return { kind: 'delay', until: meanwhile }
+    }),
+  )
+}
+
 test('a verb that is beside a batch -> the batch that read the older pins starts again, and loses nothing', async () => {
   for (const [name, verb, rows, aside] of [
     ['compact', verbs[0]?.[1], ['1 Al/e3 [5,17) 15', '1 Bob/- [17,20) 17'], 0],
@@ -145,17 +158,8 @@ test('a verb that is beside a batch -> the batch that read the older pins starts
   ] as const) {
     const world = memoryWorld()
     await filled(world)
-    let isFirst = true
-    const other = world.again((store) =>
-      faultyStore(store, ({ method, path }) => {
-        if (!isFirst || method !== 'createIfAbsent' || store.root.includes('__cdc_') || !path.startsWith('_delta_log'))
-          return undefined
-        isFirst = false
-        return { kind: 'delay', until: async () => verb?.(world.targetHandle()) }
-      }),
-    )
+    const other = overtaken(world, async () => verb?.(world.targetHandle()))
     const done = await other.flow(small).apply(lines([1, 17, 'U', 'Bob']), { after: '2', offset: '3' })
-    expect(isFirst, name).toBe(false)
     expect(done, name).toMatchObject({ kind: 'committed', report: { starts: 2, badRows: aside } })
     const key1 = (await shown(world)).filter((row) => row.startsWith('1 ') && !row.includes('Ch'))
     expect(key1, name).toEqual(rows)
@@ -170,22 +174,11 @@ test('a batch that commits beside a verb -> the verb takes it in and keeps what 
     if (name === 'retire') continue
     const world = memoryWorld()
     await filled(world)
-    let isFirst = true
-    const other = world.again((store) =>
-      faultyStore(store, ({ method, path }) => {
-        if (!isFirst || method !== 'createIfAbsent' || store.root.includes('__cdc_') || !path.startsWith('_delta_log'))
-          return undefined
-        isFirst = false
-        return {
-          kind: 'delay',
-          until: () =>
-            apply(world, [
-              [1, 17, 'U', 'Bob'],
-              [2, 16, 'U', 'x'],
-            ]),
-        }
-      }),
-    )
+    const late: readonly Line[] = [
+      [1, 17, 'U', 'Bob'],
+      [2, 16, 'U', 'x'],
+    ]
+    const other = overtaken(world, () => apply(world, late))
     expect(await verb(other.targetHandle()), name).toMatchObject({ starts: 1 })
     await apply(world, [[1, 19, 'D']])
     expect(await shown(world), name).toEqual([
