@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BraidlakeError } from '../../src/base/errors.ts'
 import type { FlowOptions } from '../../src/cdc/options.ts'
+import { pinsOf } from '../../src/cdc/pins.ts'
 import type { Row } from '../../src/table/source-rows.ts'
 import { type Fault, type FaultRule, ProcessKilled, faultyStore } from '../../src/testing/faulty-store.ts'
 import { datumText } from './datum-text.ts'
@@ -186,6 +187,27 @@ describe.each([
       }
       await race(world, writers, order)
       expect(await lines(world)).toEqual(await undisturbed(kind))
+      await expectSound(world)
+    } finally {
+      world.drop()
+    }
+  })
+
+  test('it does so while the target is retracked with all columns -> rows and pins agree on those of before', async () => {
+    const world = make()
+    try {
+      await apply(world, old(kind), before)
+      const writers = {
+        verb: (own: World) => own.targetHandle().retrack({ trackHistory: { except: [] } }),
+        wide: (own: World) => apply(own, grown(kind), bringing),
+      }
+      await race<unknown>(world, writers, [
+        { writer: 'verb', until: itsCommit },
+        { writer: 'wide' },
+        { writer: 'verb' },
+      ])
+      const [pin] = pinsOf(await world.target.log.refresh()).values()
+      expect(pin?.definition.tracked).toEqual(['at', 'name'])
       await expectSound(world)
     } finally {
       world.drop()

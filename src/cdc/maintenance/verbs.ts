@@ -78,7 +78,8 @@ export async function retrackTarget(context: MaintenanceContext, tracked: Column
   const base = await context.tables.target.log.refresh()
   await requirePaired(context.tables, base)
   const names = trackedNames(base, tracked)
-  const trackedOf = (snapshot: Snapshot) => trackedNames(snapshot, tracked)
+  // Those of when it began, in rows and pins alike: a column that a flow brings meanwhile is not among them.
+  const trackedOf = () => names
   const pinsAfter = (given: NewAttempts) =>
     anew(given).map((pin) => ({ ...pin, definition: { ...pin.definition, tracked: names } }))
   if (isBitemporal(base)) {
@@ -86,7 +87,7 @@ export async function retrackTarget(context: MaintenanceContext, tracked: Column
     return finished(context, await rewriteBeliefs(context, plan))
   }
   const plan = planOf('retrack', {
-    definitionOf: (snapshot) => storedDefinition(snapshot, trackedOf(snapshot)),
+    definitionOf: (snapshot) => storedDefinition(snapshot, trackedOf()),
     mayChangeRows: true,
     pinsAfter,
   })
