@@ -446,6 +446,18 @@ test('a live row of the state that no event gives -> a batch that reads it stops
   own.drop()
 })
 
+test('an upsert in the state of type 1, which keeps deletes alone -> a batch of its key stops, and writes no row without values', async () => {
+  const own = memoryWorld()
+  const type1 = { storedAsScdType: 1, trackHistory: undefined } as const
+  await apply(own, [[2, 6, 'D']], type1)
+  await foreignRows({ ...own, target: own.state }, [
+    { __flow: 'f', __attempt: 1n, __sequence: 20, __is_delete: false, id: 3, name: 'Z' },
+  ])
+  await apply(own, [[4, 1, 'U', 'other']], type1)
+  expect((await codeOf(apply(own, [[3, 10, 'U', 'A']], type1))).code).toBe('AUTOCDC_MALFORMED_ROW')
+  own.drop()
+})
+
 test.each([
   [{ flow: 'g', trackHistory: { on: ['city'] } }, 'TRACK_HISTORY_DRIFT'],
   [{ flow: 'g', keys: ['id', 'city'] }, 'KEY_SCHEMA_DRIFT'],
