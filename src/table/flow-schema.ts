@@ -120,7 +120,8 @@ function expectedOf(
 ): readonly StructField[] {
   const [pin] = target === undefined ? [] : pinsOf(target).values()
   const { trackHistory, ignoreNullUpdates, keys, columns, partitionBy } = options
-  if (pin === undefined || pin.definition.scdType === 1 || (trackHistory !== undefined && 'on' in trackHistory)) return own
+  if (pin === undefined || pin.definition.scdType === 1 || (trackHistory !== undefined && 'on' in trackHistory))
+    return own
   const listed = [trackHistory, ignoreNullUpdates].flatMap((list) =>
     typeof list === 'object' ? ('on' in list ? list.on : list.except) : [],
   )

@@ -197,9 +197,11 @@ describe.each([
     const world = make()
     try {
       await apply(world, old(kind), before)
+      // They differ in the new column alone.
+      const cities = ['Rome', 'Oslo'].map((city, place) => ({ id: 4, seq: 10 * place, name: 'X', city }))
       const writers = {
         verb: (own: World) => own.targetHandle().retrack({ trackHistory: { except: [] } }),
-        wide: (own: World) => apply(own, grown(kind), bringing),
+        wide: (own: World) => apply(own, grown(kind), cities),
       }
       await race<unknown>(world, writers, [
         { writer: 'verb', until: itsCommit },
