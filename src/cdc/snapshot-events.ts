@@ -143,11 +143,4 @@ export function repeatedKeys(definition: FlowDefinition, rows: Relation): Relati
 
 export const repeatedCount = '$rows'
 
-export const countOf = (input: Relation, name = 'rows'): Relation => ({
-  kind: 'aggregate',
-  input,
-  groupBy: [],
-  aggregates: [{ name, function: 'count', value: undefined, type: longType }],
-})
-
 export const isDeleteEvent: Expr = col(snapshotColumn.isDelete, booleanType)

@@ -11,6 +11,7 @@ import { isSomeWritten } from '../../src/cdc/authorship.ts'
 import type { CdcEvent } from '../../src/cdc/event.ts'
 import type { FlowOptions } from '../../src/cdc/options.ts'
 import { pinsOf, isLive } from '../../src/cdc/pins.ts'
+import type { StatementSetting } from '../../src/commands/binding.ts'
 import type { Snapshot } from '../../src/log/snapshot.ts'
 import type { ObjectStore } from '../../src/ports/object-store.ts'
 import { silentTelemetry } from '../../src/ports/telemetry.ts'
@@ -135,20 +136,24 @@ function worldOn(ground: Ground, wrap: (store: ObjectStore) => ObjectStore = (st
         statePath: '../t__cdc_state',
         options,
         properties: {},
-        setting: {
-          plane: async () => plane,
-          tableName: 't',
-          params: {},
-          nowMicros: 0n,
-          mergeKeyInSetThreshold: 10_000,
-          signal: undefined,
-          telemetry: silentTelemetry,
-          parsed: new Map(),
-        },
+        setting: flowSetting(plane),
       }),
     again: (other) => worldOn(ground, other),
     copy: async () => worldOn(await ground.copy()),
     drop: () => ground.drop(),
+  }
+}
+
+export function flowSetting(plane: DataPlane): StatementSetting {
+  return {
+    plane: async () => plane,
+    tableName: 't',
+    params: {},
+    nowMicros: 0n,
+    mergeKeyInSetThreshold: 10_000,
+    signal: undefined,
+    telemetry: silentTelemetry,
+    parsed: new Map(),
   }
 }
 

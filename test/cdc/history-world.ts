@@ -1,9 +1,8 @@
 /** Small histories applied to a type 2 target, for tests of what reads it. */
 import type { FlowOptions } from '../../src/cdc/options.ts'
-import { silentTelemetry } from '../../src/ports/telemetry.ts'
 import { HistoryTable } from '../../src/table/history-table.ts'
 import { SnapshotFlow, type SnapshotFlowOptions } from '../../src/table/snapshot-flow.ts'
-import type { World } from './engine-world.ts'
+import { type World, flowSetting } from './engine-world.ts'
 
 export type Plain = Readonly<Record<string, unknown>>
 
@@ -57,16 +56,9 @@ export function snapshotFlowOf(
   { plane, target, state, quarantine }: World,
   options: SnapshotFlowOptions,
 ): SnapshotFlow {
-  const setting = {
-    plane: async () => plane,
-    tableName: 't',
-    params: {},
-    nowMicros: 0n,
-    mergeKeyInSetThreshold: 10_000,
-    signal: undefined,
-    telemetry: silentTelemetry,
-    parsed: new Map(),
-  }
   const tables = { target, state, quarantine }
-  return new SnapshotFlow({ tables, statePath: '../t__cdc_state', properties: {}, setting }, options)
+  return new SnapshotFlow(
+    { tables, statePath: '../t__cdc_state', properties: {}, setting: flowSetting(plane) },
+    options,
+  )
 }
