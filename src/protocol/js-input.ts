@@ -134,7 +134,7 @@ function struct(value: unknown, type: StructType, where: string): Datum {
 function inner(value: unknown, type: DataType, nullable: boolean, where: string): Datum {
   const datum = fromJs(value, type, where)
   if (datum !== null || nullable) return datum
-  throw failure('DELTA_NOT_NULL_CONSTRAINT_VIOLATED', `Column ${where} cannot be NULL`, { details: { column: where } })
+  throw failure('DELTA_NOT_NULL_CONSTRAINT_VIOLATED', `${where} cannot be NULL`, { details: { column: where } })
 }
 
 function array(value: unknown, type: Extract<DataType, { kind: 'array' }>, where: string): Datum {

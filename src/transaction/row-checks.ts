@@ -4,17 +4,21 @@ import { analyzePredicate } from '../expr/analyze.ts'
 import { parseExpression } from '../expr/parse.ts'
 import { tableScope } from '../expr/scope.ts'
 import type { Expr } from '../expr/tree.ts'
-import { call, col } from '../expr/walk.ts'
+import { call, col, lit } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import { columnInvariants } from '../protocol/feature-uses.ts'
-import type { StructField } from '../protocol/types.ts'
+import type { DataType, StructField } from '../protocol/types.ts'
 import type { RowCheck } from '../relation/data-plane.ts'
 
 /** @throws DELTA_UNSUPPORTED_FEATURES_FOR_WRITE for an invariant that cannot be understood */
 export function tableChecks(snapshot: Snapshot): RowCheck[] {
   const checks: RowCheck[] = []
-  for (const field of snapshot.schema.fields)
-    checks.push(...notNull(field, col(`t.${field.name}`, field.type), field.name))
+  const partitions = new Set(snapshot.columns.flatMap(({ name, isPartition }) => (isPartition ? [name] : [])))
+  for (const field of snapshot.schema.fields) {
+    const value = col(`t.${field.name}`, field.type)
+    if (partitions.has(field.name) && isText(field.type)) checks.push(...notEmpty(field, value))
+    else checks.push(...notNull(field, value, field.name))
+  }
   const scope = tableScope(snapshot.columns, ['t'], 't.')
   for (const { column, expression } of columnInvariants(snapshot.schema)) {
     try {
@@ -38,6 +42,15 @@ export function tableChecks(snapshot: Snapshot): RowCheck[] {
     }
   }
   return checks
+}
+
+const isText = (type: DataType): boolean => type.kind === 'string' || type.kind === 'binary'
+
+/** As a partition value, what is empty is NULL: PROTOCOL.md, "Partition Value Serialization". */
+function notEmpty(field: StructField, value: Expr): RowCheck[] {
+  if (field.nullable) return []
+  const predicate = call('>', [call('length', [value]), lit(0, { kind: 'integer' })])
+  return [{ name: field.name, kind: 'not-null', predicate }]
 }
 
 /** A field of a struct may be NULL where the struct itself is. */
