@@ -1,4 +1,4 @@
-/** The maintenance verbs on bitemporal targets, case by case. Random histories and crashes are in belief-maintenance-random.test.ts. */
+/** The maintenance verbs on bitemporal targets, case by case. Random histories, busy flows and crashes are in belief-maintenance-random.test.ts. */
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'

@@ -1,89 +1,14 @@
 /** Bitemporal targets against the oracle: any history, events learnt of in any order, after every batch. */
 import { describe, expect, test } from 'vitest'
 import { BraidlakeError } from '../../src/base/errors.ts'
-import { type SystemEvent, bitemporal } from '../../src/cdc/bitemporal-oracle.ts'
+import type { SystemEvent } from '../../src/cdc/bitemporal-oracle.ts'
 import type { FlowOptions } from '../../src/cdc/options.ts'
-import { datumKey } from '../../src/protocol/datum-order.ts'
-import type { Datum } from '../../src/protocol/datum.ts'
-import type { EventRows } from '../../src/relation/event-source.ts'
 import { DeltaTable } from '../../src/table/delta-table.ts'
-import { type CdcHistory, type HistoryOptions, cdcHistory } from '../../src/testing/cdc-histories.ts'
 import { ProcessKilled, faultyStore } from '../../src/testing/faulty-store.ts'
-import { type SeededRandom, seededRandom } from '../../src/testing/seeded-random.ts'
-import { type World, duckdbWorld, flowFor, memoryWorld, rowsOf, tableRows } from './engine-world.ts'
+import { seededRandom } from '../../src/testing/seeded-random.ts'
+import { type World, duckdbWorld, memoryWorld } from './engine-world.ts'
 import { type Plain, apply, gone, historyOf, texts, upsert } from './history-world.ts'
-
-const systemType = { kind: 'long' } as const
-
-interface SystemHistory {
-  readonly history: CdcHistory
-  readonly batches: readonly (readonly SystemEvent[])[]
-}
-
-/** `ascending`: all events of a batch are learnt of at once, later than those before. `any`: in whatever order. */
-function systemHistory(random: SeededRandom, order: 'ascending' | 'any', options: HistoryOptions): SystemHistory {
-  const history = cdcHistory(random, options)
-  const batches = history.batches.map(({ events }, index) =>
-    events.map((event): SystemEvent => ({
-      ...event,
-      system: BigInt(order === 'ascending' ? index + 1 : random.integer(1, 6)),
-    })),
-  )
-  return { history, batches }
-}
-
-const options = (history: CdcHistory, more: Partial<FlowOptions> = {}): FlowOptions => {
-  const { storedAsScdType: _, applyAsTruncateWhen: __, ...plain } = flowFor(history, 2, more)
-  return {
-    ...plain,
-    storedAs: 'bitemporal',
-    systemSequenceBy: 'sys',
-    exceptColumns: [...(plain.exceptColumns ?? []), 'sys'],
-  }
-}
-
-function sourceRows(history: CdcHistory, events: readonly SystemEvent[]): EventRows {
-  const rows = rowsOf(history, { events, truncates: [] })
-  if (rows.kind !== 'batches' || !(Symbol.iterator in rows.batches)) throw new Error('batches in memory')
-  const system = { name: 'sys', type: systemType, nullable: true, metadata: {} }
-  const [batch] = rows.batches
-  return {
-    kind: 'batches',
-    schema: { kind: 'struct', fields: [...rows.schema.fields, system] },
-    batches: [{ rowCount: events.length, columns: [...(batch?.columns ?? []), events.map((event) => event.system)] }],
-  }
-}
-
-async function expectBeliefs(world: World, history: CdcHistory, events: readonly SystemEvent[], label: string) {
-  const { schema } = history
-  const text = (
-    key: readonly Datum[],
-    payload: readonly Datum[],
-    sequences: readonly Datum[],
-    systems: readonly Datum[],
-  ) =>
-    JSON.stringify([
-      key.map((value, place) => datumKey(value, schema.keyTypes[place] ?? { kind: 'void' })),
-      payload.map((value, place) => datumKey(value, schema.payloadTypes[place] ?? { kind: 'void' })),
-      sequences.map((value) => (value === null ? null : datumKey(value, schema.sequenceType))),
-      systems.map(String),
-    ])
-  const expected = bitemporal(events, schema, systemType).keys.flatMap(({ key, rows }) =>
-    rows.map((row) => text(key, row.payload, [row.start, row.end, row.recordStart], [row.systemStart, row.systemEnd])),
-  )
-  const { names, rows } = await tableRows(world.target)
-  const found = rows.map((row) => {
-    const value = (name: string) => row[names.indexOf(name)] ?? null
-    const metadata = value('__cdc') as readonly Datum[]
-    return text(
-      history.keyFields.map(({ name }) => value(name)),
-      history.payloadFields.map(({ name }) => value(name)),
-      [value('__START_AT'), value('__END_AT'), metadata[0] ?? null],
-      [value('__SYSTEM_START_AT'), value('__SYSTEM_END_AT')],
-    )
-  })
-  expect(found.toSorted(), label).toEqual(expected.toSorted())
-}
+import { expectBeliefs, sourceRows, systemHistory, systemOptions } from './system-histories.ts'
 
 const kinds = [
   ['system sequences ascend', 'ascending', {}],
@@ -105,7 +30,7 @@ describe.each([
       for (let run = 0; run < runs; run++) {
         const { history, batches } = systemHistory(seededRandom(seed + run), order, { ...more, keys: 12 })
         const world = worldOf()
-        const flow = world.flow(options(history))
+        const flow = world.flow(systemOptions(history))
         for (const [index, events] of batches.entries()) {
           const after = index === 0 ? undefined : String(index - 1)
           await flow.apply(sourceRows(history, events), { after, offset: String(index) })
@@ -121,7 +46,7 @@ describe.each([
   test('all batches again -> nothing changes', async () => {
     const { history, batches } = systemHistory(seededRandom(5), 'any', { keys: 12, batches: 3 })
     const world = worldOf()
-    const flow = world.flow(options(history))
+    const flow = world.flow(systemOptions(history))
     const apply = async (at: number, events: readonly SystemEvent[]) =>
       flow.apply(sourceRows(history, events), { after: at === 0 ? undefined : String(at), offset: String(at + 1) })
     for (const [index, events] of batches.entries()) await apply(index, events)
@@ -139,7 +64,7 @@ describe.each([
     const { history, batches } = systemHistory(seededRandom(11), 'any', { keys: 12, batches: 6 })
     const world = worldOf()
     const run = async (name: string, own: World, mine: readonly (readonly SystemEvent[])[]) => {
-      const flow = own.flow({ ...options(history), flow: name })
+      const flow = own.flow({ ...systemOptions(history), flow: name })
       for (const [index, events] of mine.entries())
         await flow.apply(sourceRows(history, events), {
           after: index === 0 ? undefined : String(index),
@@ -163,7 +88,7 @@ test('a process killed at any store call of a batch -> the next one loses and re
   let kills = 0
   for (let call = 1; !isWhole; call++) {
     const world = memoryWorld()
-    await world.flow(options(history)).apply(sourceRows(history, first), { after: undefined, offset: '1' })
+    await world.flow(systemOptions(history)).apply(sourceRows(history, first), { after: undefined, offset: '1' })
     let calls = 0
     const dying = world.again((store) =>
       faultyStore(store, () =>
@@ -171,13 +96,13 @@ test('a process killed at any store call of a batch -> the next one loses and re
       ),
     )
     try {
-      await dying.flow(options(history)).apply(sourceRows(history, second), at)
+      await dying.flow(systemOptions(history)).apply(sourceRows(history, second), at)
       isWhole = true
     } catch (error) {
       expect(error).toBeInstanceOf(ProcessKilled)
       kills++
     }
-    const next = world.again().flow(options(history))
+    const next = world.again().flow(systemOptions(history))
     if ((await next.pin())?.offset === '1') await next.apply(sourceRows(history, second), at)
     await expectBeliefs(world, history, [...first, ...second], `killed at call ${call}`)
     world.drop()
