@@ -1,5 +1,5 @@
 /** The layers of docs/architecture.md, checked: imports go down only. */
-const layers = ['base', 'ports', 'protocol', 'log', 'expr', 'relation', 'conflict', 'transaction', 'commands', 'cdc', 'sql', 'table']
+const layers = ['base', 'ports', 'protocol', 'log', 'expr', 'relation', 'conflict', 'transaction', 'commands', 'cdc', 'table']
 const outside = ['adapters', 'cli', 'testing']
 const npm = ['npm', 'npm-dev', 'npm-peer', 'npm-optional', 'npm-no-pkg', 'npm-unknown', 'unknown', 'undetermined']
 
