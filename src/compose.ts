@@ -18,6 +18,7 @@ import type { SnapshotFlow, SnapshotFlowOptions } from './table/snapshot-flow.ts
 import { type CreateOptions, createTable } from './table/create.ts'
 import { DeltaTable as Table } from './table/delta-table.ts'
 import type { FlowSetting } from './table/flow.ts'
+import { requireFlowOptions } from './table/flow-options.ts'
 import { Lake } from './table/lake.ts'
 import type { ConflictOptions } from './table/options.ts'
 import { tableParts } from './table/parts.ts'
@@ -137,9 +138,10 @@ export interface AutoCdcOptions extends FlowOptions, FlowTableOptions {
  * A flow of AUTO CDC: it keeps a current copy (type 1) or a history (type 2) of what a source tells of changes, right whatever the order
  * in which they come and however often. Opening it reads and writes nothing.
  *
- * @throws AUTOCDC_INVALID_DEFINITION where storage for one of the two tables is missing
+ * @throws AUTOCDC_INVALID_DEFINITION for an option that is missing, unknown or of another kind, and where storage for one of the two tables is missing
  */
 export function autoCdc(options: AutoCdcOptions): AutoCdc {
+  requireFlowOptions(options, 'events')
   const { target, source, properties, ...flow } = options
   return new AutoCdc({ ...flowSetting(target, properties, options), options: flow }, source)
 }
@@ -154,6 +156,7 @@ export interface SnapshotCdcOptions extends SnapshotFlowOptions, FlowTableOption
 /** A flow of AUTO CDC fed by full snapshots of its source, each with a version, instead of events. Opening it reads and writes nothing. */
 export async function autoCdcFromSnapshots(options: SnapshotCdcOptions): Promise<SnapshotFlow> {
   const { SnapshotFlow: Flow } = await import('./table/snapshot-flow.ts')
+  requireFlowOptions(options, 'snapshots')
   const { target, properties, ...flow } = options
   return new Flow(flowSetting(target, properties, options), flow)
 }

@@ -7,19 +7,9 @@ import { dirname, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { BraidlakeError, failure } from '../base/errors.ts'
 import type { FlowOptions } from '../cdc/options.ts'
-import { nearest } from '../expr/scope.ts'
 import type { EventSource } from '../relation/event-source.ts'
-import {
-  type Check,
-  checkMembers,
-  isMembers,
-  oneOf,
-  selection,
-  text,
-  textOrTexts,
-  textRecord,
-  texts,
-} from './flow-checks.ts'
+import { flowChecks, suggestion } from '../table/flow-options.ts'
+import { checkMembers, isMembers } from '../table/member-checks.ts'
 
 export interface FlowFile {
   /** Absolute. */
@@ -32,41 +22,13 @@ export interface FlowFile {
   readonly folder: string
 }
 
-const startAndEnd: Check = (value) => isMembers(value) && text(value['start']) && text(value['end'])
-
-const checks: Readonly<Record<string, Check>> = {
-  target: text,
-  flow: text,
-  keys: texts,
-  sequenceBy: textOrTexts,
-  applyAsDeleteWhen: text,
-  applyAsTruncateWhen: text,
-  columns: texts,
-  exceptColumns: texts,
-  ignoreNullUpdates: (value) => value === true || selection(value),
-  columnsToUpdate: text,
-  storedAs: oneOf('bitemporal'),
-  systemSequenceBy: text,
-  systemColumns: startAndEnd,
-  partitionBy: texts,
-  storedAsScdType: (value) => value === 1 || value === 2,
-  trackHistory: selection,
-  onSequenceConflict: oneOf('deterministic', 'error', 'quarantine'),
-  onBadRow: oneOf('fail', 'quarantine'),
-  intervalColumns: startAndEnd,
-  metadataColumn: text,
-  schema: (value) => text(value) || isMembers(value),
-  properties: textRecord,
-  source: isMembers,
-}
-
 /** @throws AUTOCDC_INVALID_DEFINITION */
 export async function readFlowFile(path: string): Promise<FlowFile> {
   const file = resolve(path)
   const content = await contentOf(file)
   if (!isMembers(content)) throw wrong(file, 'it must hold an object with the members of a flow', 'flow')
   const folder = dirname(file)
-  checkMembers(content, checks, ['target', 'flow', 'keys', 'sequenceBy', 'source'], (problem, member) =>
+  checkMembers(content, flowChecks, ['target', 'flow', 'keys', 'sequenceBy', 'source'], (problem, member) =>
     wrong(file, problem, member, suggestion(member)),
   )
   const { target, source, properties, ...options } = content
@@ -79,19 +41,10 @@ export async function readFlowFile(path: string): Promise<FlowFile> {
   }
 }
 
-function suggestion(member: string): string {
-  if (Object.hasOwn(checks, member)) return ''
-  const [close] = nearest(
-    member,
-    Object.keys(checks).map((name) => ({ name })),
-  )
-  return close === undefined ? '' : ` Did you mean ${close.name}?`
-}
-
 function wrong(file: string, problem: string, option: string, hint = '', cause?: unknown): BraidlakeError {
   return failure('AUTOCDC_INVALID_DEFINITION', `the flow of ${file} cannot be used: ${problem}.${hint}`, {
     details: { file, option },
-    advice: `A flow has ${Object.keys(checks).join(', ')}.`,
+    advice: `A flow has ${Object.keys(flowChecks).join(', ')}.`,
     cause,
   })
 }

@@ -55,7 +55,7 @@ class ProgressLine implements Progress {
     if (this.#ended) return
     const seconds = ((Date.now() - this.#startedMs) / 1000).toFixed(1)
     const bar = this.#fraction === undefined ? '' : ` ${progressBar(this.#fraction)}`
-    this.#draw?.(`${this.#label()}${bar} ${seconds} s`)
+    this.#draw?.(`${this.#label()}${bar} (${seconds} s)`)
     setTimeout(() => this.#redraw(), redrawMs).unref()
   }
 }

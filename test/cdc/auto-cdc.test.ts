@@ -1,6 +1,13 @@
 /** The handle of a flow, as its users call it: rows in any form, offsets, stops, warnings, explanations. */
 import { describe, expect, test } from 'vitest'
-import { type AutoCdcOptions, type EventSource, autoCdc, cdcTarget, iterableSource } from '../../src/index.ts'
+import {
+  type AutoCdcOptions,
+  type EventSource,
+  autoCdc,
+  autoCdcFromSnapshots,
+  cdcTarget,
+  iterableSource,
+} from '../../src/index.ts'
 import { memoryStore } from '../../src/adapters/memory-store/memory-store.ts'
 import { DeltaTable } from '../../src/index.ts'
 import { memoryPlane } from '../../src/testing/memory-plane/memory-plane.ts'
@@ -42,6 +49,26 @@ async function codeOf(work: Promise<unknown>): Promise<unknown> {
     (error: unknown) => (error as { readonly code: unknown }).code,
   )
 }
+
+describe('options that no compiler has looked over', () => {
+  test.each<[string, object, RegExp]>([
+    ['no keys', { keys: undefined }, /it lacks keys/],
+    ['a text for a list', { keys: 'id' }, /keys cannot be "id"/],
+    ['a member misspelt', { storedAsScdTyp: 2 }, /unknown member storedAsScdTyp\. Did you mean storedAsScdType\?/],
+    ['a type that there is not', { storedAsScdType: 3 }, /storedAsScdType cannot be 3/],
+    ['a path for a source', { source: './events' }, /source cannot be ".\/events"/],
+    ['a word that there is not', { onBadRow: 'skip' }, /onBadRow cannot be "skip"/],
+  ])('%s -> told where the flow is made', (_, more, message) => {
+    expect(() => world().flow(more)).toThrow(
+      expect.objectContaining({ code: 'AUTOCDC_INVALID_DEFINITION', message: expect.stringMatching(message) }),
+    )
+  })
+
+  test('options of events for a flow of snapshots -> told', async () => {
+    const options = { target: './t', flow: 'f', keys: ['id'], sequenceBy: 'seq' }
+    await expect(autoCdcFromSnapshots(options as never)).rejects.toThrow(/unknown member sequenceBy/)
+  })
+})
 
 describe('rows whose members come and go', () => {
   test('a member that only deletes have -> upserts before and after it are upserts', async () => {
