@@ -291,8 +291,8 @@ export const errorClasses = define({
   CLOSED: {
     kind: 'invalid',
     retry: 'never',
-    cause: 'The handle or transaction was closed, committed or rolled back.',
-    cure: 'Open it again.',
+    cause: 'The handle or transaction was closed, committed or rolled back, or the rows of a query were read already.',
+    cure: 'Open it again, or run the query again.',
   },
   ...cdcErrorClasses,
   INTERNAL_ERROR: {

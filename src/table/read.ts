@@ -77,6 +77,7 @@ export function tableRelation(snapshot: Snapshot, files: readonly ScanFile[]): R
   return { kind: 'scan', files, columns, locator: undefined, deletions: 'drop' }
 }
 
+/** Rows as they come, so once: iterated or collected. */
 export interface QueryResult extends AsyncIterable<Record<string, unknown>> {
   readonly columns: readonly RelationColumn[]
   /** Every row; the caller decides that they fit in memory. */
@@ -88,7 +89,12 @@ export function queryResult(
   batches: AsyncIterable<Batch>,
   forms: LossyForms,
 ): QueryResult {
-  const rows = () => rowObjects(batches, columns, forms)
+  let isTaken = false
+  const rows = () => {
+    if (isTaken) throw failure('CLOSED', 'the rows of this query were read already: run it again, or keep them')
+    isTaken = true
+    return rowObjects(batches, columns, forms)
+  }
   return {
     columns,
     [Symbol.asyncIterator]: rows,
