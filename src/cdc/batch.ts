@@ -3,8 +3,9 @@
  * offset, and which attempts at the state live.
  *
  * A lost race is settled by key: what winners concern is computed again on a fresh read, everything else stands. It starts again from the
- * beginning where the flow itself moved on (a twin), where an attempt it counted on has died, or where a truncate or the protocol changed; where
- * the target has other columns since, whoever prepared the batch does so again. Retrying loses and repeats nothing, because nothing counts before the target's commit, and events applied twice change nothing.
+ * beginning where the flow itself moved on (a twin), where an attempt it counted on has died, where truncates or the protocol changed, or where
+ * it truncates and a winner brought events; where the target has other columns since, whoever prepared the batch does so again. Retrying loses
+ * and repeats nothing, because nothing counts before the target's commit, and events applied twice change nothing.
  */
 import { throwIfCancelled } from '../base/cancel.ts'
 import { failure } from '../base/errors.ts'

@@ -77,9 +77,14 @@ describe('which files are read', () => {
     })
   })
 
-  test.each([{ pollMs: 0 }, { pollMs: 1.5 }, { settleMs: -1 }])('%o -> INVALID_OPTION', (options) => {
-    expect(() => fileSource({ path: folder, ...options })).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
-  })
+  test.each([{ pollMs: 0 }, { pollMs: 1.5 }, { settleMs: -1 }, { path: '' }, { path: undefined }])(
+    '%o -> INVALID_OPTION',
+    (options) => {
+      expect(() => fileSource({ path: folder, ...options } as never)).toThrow(
+        expect.objectContaining({ code: 'INVALID_OPTION' }),
+      )
+    },
+  )
 })
 
 describe('files that come and go', () => {

@@ -47,6 +47,11 @@ interface Settings {
 
 /** @throws INVALID_OPTION */
 export function fileSource(options: FileSourceOptions): EventSource {
+  if (typeof options.path !== 'string' || options.path === '')
+    throw failure('INVALID_OPTION', 'a source of files needs a path: a folder, a file or a prefix', {
+      details: { option: 'path', value: options.path },
+      advice: "Give it: fileSource({ path: './events' }).",
+    })
   const settings: Settings = {
     place: filePlace(options.path, options.format, options.name),
     pollMs: milliseconds('pollMs', options.pollMs ?? 1_000, 10),
