@@ -12,6 +12,8 @@ const project = fileURLToPath(new URL('../../', import.meta.url))
 const random = 'test/cdc/flows-random.test.ts'
 const named = 'test/cdc/flows.test.ts'
 const histories = 'test/cdc/engine.test.ts'
+const columns = 'test/cdc/column-evolution-random.test.ts'
+const columnRaces = 'test/cdc/column-evolution-races.test.ts'
 
 /** `from` must stand in the file exactly once. `isImplied`: other guards do its work as well, so nothing need fail. */
 const mutations = [
@@ -134,6 +136,34 @@ const mutations = [
     from: 'if (definition.scdType === 2) inputs.push(keyed(suffix, columns.start))',
     to: '',
     tests: [histories],
+  },
+  {
+    name: 'a batch is committed for the columns of before',
+    file: 'src/cdc/batch.ts',
+    from: "if (termsOf(base, definition.flow) !== this.#batch.terms) return { kind: 'reshaped' }",
+    to: '',
+    tests: [columnRaces, columns],
+  },
+  {
+    name: 'an append fails that lost to a commit of columns',
+    file: 'src/cdc/side-writes.ts',
+    from: 'cause instanceof BraidlakeError &&',
+    to: 'cause instanceof TypeError &&',
+    tests: [columnRaces, columns],
+  },
+  {
+    name: 'events have written columns that came after them',
+    file: 'src/cdc/live-state.ts',
+    from: 'first(flagIn(written, leaf), surely(isDelete))',
+    to: 'first(flagIn(written, leaf), yes)',
+    tests: [columns],
+  },
+  {
+    name: 'a flow works on the columns that it has alone',
+    file: 'src/table/flow.ts',
+    from: 'const fitted = fittedDefinition(definition, target, state)',
+    to: 'const fitted = definition',
+    tests: [columns],
   },
 ]
 
