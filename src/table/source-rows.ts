@@ -59,16 +59,26 @@ async function stageFiles(
   try {
     return stagedSource(await (await plane()).stage(source, options))
   } catch (error) {
-    const isOfFile =
-      error instanceof BraidlakeError &&
-      (error.code === 'DELTA_DATA_FILE_MISSING' || error.code === 'DELTA_DATA_FILE_CORRUPT')
-    if (!isOfFile || source.kind !== 'files') throw error
-    const what = error.code === 'DELTA_DATA_FILE_MISSING' ? 'is not there' : 'cannot be decoded'
+    const what = error instanceof BraidlakeError ? faultOfFile(error) : undefined
+    if (!(error instanceof BraidlakeError) || what === undefined || source.kind !== 'files') throw error
     const file = error.details['file'] ?? source.paths.join(', ')
     throw failure('SOURCE_FAILED', `the source file ${String(file)} ${what}; nothing was committed`, {
       cause: error,
       details: { paths: source.paths, file },
     })
+  }
+}
+
+function faultOfFile({ code, message }: BraidlakeError): string | undefined {
+  switch (code) {
+    case 'DELTA_DATA_FILE_MISSING':
+      return 'is not there'
+    case 'DELTA_DATA_FILE_CORRUPT':
+      return 'cannot be decoded'
+    case 'EXPRESSION_EVALUATION':
+      return `does not read as the table's columns (${message.replace(/^An expression fails on a row: /, '').trim()})`
+    default:
+      return undefined
   }
 }
 

@@ -116,3 +116,16 @@ test('append of another table -> a blind append, whoever commits meanwhile', asy
   }
   expect((await rowsOf(openOn(bed, store))).filter((row) => row === '7:o')).toHaveLength(2)
 })
+
+test.each([
+  ['a semicolon', 'SELECT 9 AS k;'],
+  ['semicolons and blanks', 'SELECT 9 AS k ; ;\n'],
+  ['a comment', 'SELECT 9 AS k -- the last'],
+  ['a comment with a semicolon', 'SELECT 9 AS k -- the last;'],
+  ['ORDER BY and LIMIT', 'SELECT k FROM range(10) x(k) ORDER BY k DESC LIMIT 1'],
+  ['WITH before it', 'WITH a AS (SELECT 9 AS k) SELECT * FROM a'],
+])('a query source with %s -> its rows', async (_what, query) => {
+  const store = await createOn(bed, { schema, files: [] })
+  await openOn(bed, store).append({ query })
+  expect(await rowsOf(openOn(bed, store))).toEqual(['9:'])
+})

@@ -1,6 +1,8 @@
 /** Values that the types of the package do not admit, or that no type can tell: callers without types pass them all the same. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Case } from './bad-statements.ts'
-import { good, on } from './ground.ts'
+import { good, on, root } from './ground.ts'
 
 export const argumentCases: readonly Case[] = [
   {
@@ -136,4 +138,20 @@ export const argumentCases: readonly Case[] = [
     says: /one of them/,
     run: async (t) => t.rows({ version: 0, asOf: new Date() }).next(),
   },
+  ...(
+    [
+      ['csv', 'id,name\nmany,x\n', /many/],
+      ['json', '{"id": 9}\n{"id": ', /JSON/],
+      ['json', '{"id": 9, "small": 99999999999}\n', /99999999999/],
+    ] as const
+  ).map(([format, text, says]): Case => ({
+    name: `a source file that does not read, ${format} ${JSON.stringify(text)}`,
+    code: 'SOURCE_FAILED',
+    says,
+    run: (t) => {
+      const path = join(root, `source-${crypto.randomUUID()}.${format}`)
+      writeFileSync(path, text)
+      return t.append(format === 'csv' ? { csv: path } : { json: path })
+    },
+  })),
 ]

@@ -76,11 +76,12 @@ export async function selectInto(
   const views = await createViews(engine, vectors, session, input)
   try {
     const values = parameterValues(session.api, input.params)
-    const shape = await session.stream(`SELECT * FROM (${input.sql}) LIMIT 0`, options, values)
+    const query = nested(input.sql)
+    const shape = await session.stream(`SELECT * FROM ${query} LIMIT 0`, options, values)
     const columns = columnsOf(shape)
     const outputs = columns.map(({ type }, place) => `CAST(#${place + 1} AS ${sqlType(type)}) AS c${place}`)
     await session.stream(
-      `CREATE TABLE ${quoteName(table)} AS SELECT ${outputs.join(', ')} FROM (${input.sql})`,
+      `CREATE TABLE ${quoteName(table)} AS SELECT ${outputs.join(', ')} FROM ${query}`,
       options,
       values,
     )
@@ -91,6 +92,9 @@ export async function selectInto(
     await views.release()
   }
 }
+
+/** A SELECT inside another: without the semicolon it may end with, and on lines of its own, so that a comment at its end ends. */
+const nested = (sql: string): string => `(\n${sql.replace(/[\s;]+$/, '')}\n)`
 
 function columnsOf(stream: ResultStream): readonly RelationColumn[] {
   const { result } = stream
