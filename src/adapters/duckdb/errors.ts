@@ -14,6 +14,10 @@ export function failedCheck(error: unknown): number | undefined {
   return found ? Number(found[1]) : undefined
 }
 
+/** Bytes that were to become a text are not UTF-8. */
+export const isUndecodable = (error: unknown): boolean =>
+  error instanceof BraidlakeError && /Failure in decode/.test(textOf(error.cause))
+
 const pathIn = (text: string): string | undefined => /(?:that match the pattern|file) ["']([^"']+)["']/i.exec(text)?.[1]
 
 const isMissingFile = (text: string): boolean =>

@@ -9,6 +9,8 @@ import type { ScanColumn } from '../../relation/tree.ts'
 import type { Session } from './instance.ts'
 import { quoteName } from './quote.ts'
 import { must } from '../../base/assert.ts'
+import { failure } from '../../base/errors.ts'
+import { isUndecodable } from './errors.ts'
 
 /** Bytes of a value that may stand in a folder name: each may be escaped to three. */
 const maxNamedBytes = 70
@@ -40,7 +42,10 @@ export async function planPartitions(
     const long = texts
       .map((column) => `SELECT DISTINCT ${partitionText(column)} AS v FROM (${inputSql})`)
       .join(' UNION ')
-    const chunks = await session.run(`SELECT md5(v), v FROM (${long}) WHERE strlen(v) > ${maxNamedBytes}`, options)
+    const sql = `SELECT md5(v), v FROM (${long}) WHERE strlen(v) > ${maxNamedBytes}`
+    const chunks = await session.run(sql, options).catch((error: unknown) => {
+      throw texts.some(({ type }) => type.kind === 'binary') && isUndecodable(error) ? notText(error) : error
+    })
     for (const chunk of chunks) {
       for (let row = 0; row < chunk.rowCount; row++) {
         const [digest, value] = chunk.getRowValues(row)
@@ -61,6 +66,13 @@ export async function planPartitions(
       ),
     release: async () => {},
   }
+}
+
+function notText(cause: unknown): Error {
+  return failure('DELTA_TYPE_MISMATCH', 'A binary partition value is not UTF-8, and the log could not keep it', {
+    cause,
+    advice: 'Partition by another column.',
+  })
 }
 
 function folderText(column: ScanColumn, hasLong: boolean): string {

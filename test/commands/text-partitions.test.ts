@@ -1,4 +1,4 @@
-/** An empty text in a partition column is NULL by the protocol, so it cannot go where NULL cannot. */
+/** An empty text in a partition column is NULL by the protocol, so it cannot go where NULL cannot; bytes that are no text cannot go there at all. */
 import { afterAll, expect, test } from 'vitest'
 import type { ObjectStore } from '../../src/ports/object-store.ts'
 import { type Bed, type Statement, createOn, duckdbBed, memoryBed, openOn, race, rowsOf } from '../scenarios/race.ts'
@@ -79,5 +79,15 @@ test.each(beds.map((bed) => [bed.name, bed] as const))(
     })
     expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'DELTA_NOT_NULL_CONSTRAINT_VIOLATED' } })
     expect(await rowsOf(openOn(bed, store))).toEqual(['1:a', '7:x'])
+  },
+)
+
+test.each(beds.map((bed) => [bed.name, bed] as const))(
+  '%s, a binary partition value that is no UTF-8 -> refused',
+  async (_name, bed) => {
+    const store = await made(bed, 'binary', Uint8Array.of(97), true, ['p'])
+    const appended = openOn(bed, store).append([{ id: 2, p: Uint8Array.of(255) }])
+    await expect(appended).rejects.toMatchObject({ code: 'DELTA_TYPE_MISMATCH' })
+    expect(await openOn(bed, store).version()).toBe(1)
   },
 )
