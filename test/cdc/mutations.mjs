@@ -14,6 +14,8 @@ const named = 'test/cdc/flows.test.ts'
 const histories = 'test/cdc/engine.test.ts'
 const columns = 'test/cdc/column-evolution-random.test.ts'
 const columnRaces = 'test/cdc/column-evolution-races.test.ts'
+const beside = 'test/cdc/maintenance-busy.test.ts'
+const beliefs = 'test/cdc/belief-maintenance-random.test.ts'
 
 /** `from` must stand in the file exactly once. `isImplied`: other guards do its work as well, so nothing need fail. */
 const mutations = [
@@ -71,6 +73,28 @@ const mutations = [
     if (early.length > 0) await (await import('./dead-rows.ts')).deleteWhere(this.#context, early.join(' OR '))
     const newest = await tables.target.log.refresh()`,
     tests: [random],
+  },
+  {
+    name: 'a verb leaves keys that winners changed as they were',
+    file: 'src/cdc/maintenance/rewrite.ts',
+    from: 'if (common.rowCount > 0) await this.#apply(',
+    to: 'if (common.rowCount < 0) await this.#apply(',
+    tests: [beside],
+  },
+  {
+    name: 'a verb leaves beliefs that winners changed as they were',
+    file: 'src/cdc/maintenance/rewrite-beliefs.ts',
+    from: 'if (common.rowCount > 0) await this.#again(common)',
+    to: 'if (common.rowCount < 0) await this.#again(common)',
+    tests: [beliefs],
+  },
+  {
+    name: 'what flows append while a verb works dies with what it read',
+    file: 'src/cdc/maintenance/verbs.ts',
+    from: 'const lastOf = (flow: string) => read.get(flow)?.last ?? 0',
+    to: 'const lastOf = (flow: string) => (read.size < 0 ? 0 : (pins.get(flow)?.last ?? 0))',
+    // The rows of other targets are folded from what is there by then, and so appended again.
+    tests: [beliefs],
   },
   {
     name: 'a truncate is not checked against new keys',
