@@ -19,7 +19,7 @@ import type { BatchTables } from './batch-tables.ts'
 import { type BatchBounds, type Computed, computeBatch, conflictsIn } from './compute.ts'
 import { commonKeys } from './common-keys.ts'
 import { changesData, requireFlowCommits, requireUntouched } from './foreign-changes.ts'
-import { type OutcomeCounts, addCounts, countOutcome, emptyCounts } from './counts.ts'
+import { type OutcomeCounts, countOutcome } from './counts.ts'
 import { type Admitted, admissionText, admit } from './maintenance/admission.ts'
 import { liveTruncates } from './maintenance/kept-flow.ts'
 import { malformedError, someBadRows } from './maintenance/malformed.ts'
@@ -32,13 +32,12 @@ import { OutcomeRows } from './outcome-rows.ts'
 import { BeliefColumns, BeliefRows, type BatchOutcomeRows } from './beliefs.ts'
 import { computeBeliefs } from './bitemporal.ts'
 import { type Pin, broughtAttempts, domainOf, pinsOf, printPin, someDied, withAttempts } from './pins.ts'
-import { keysRelation } from './rows-of-keys.ts'
+import { joinedWithKeys, keysRelation } from './rows-of-keys.ts'
 import { printSequence } from './sequence-text.ts'
 import { appendAttempt } from './state-log.ts'
+import { TakenOutcomes } from './taken-outcomes.ts'
 import { TargetWrite } from './target-write.ts'
-import { all, equal } from './terms.ts'
-import { type WorkingColumns, keyName } from './working-rows.ts'
-import { col } from '../expr/walk.ts'
+import type { WorkingColumns } from './working-rows.ts'
 
 /** Times a batch starts again from the newest version, and puts of one start. */
 const maxStarts = 1_000
@@ -172,7 +171,7 @@ class Start {
   #keys: StagedRows | undefined
   /** Keys to compute again; undefined: all that the events concern. */
   #only: StagedRows | undefined
-  #counts: OutcomeCounts = emptyCounts
+  readonly #taken: TakenOutcomes
   keysAgain = 0
   outcomeUnknown = false
 
@@ -194,6 +193,7 @@ class Start {
     this.#admitted = { events: batch.events, truncates: batch.truncates, watermark: undefined }
     this.#write = new TargetWrite(tables.target, columns, base)
     this.#pins = pinsOf(base)
+    this.#taken = new TakenOutcomes(plane, columns)
   }
 
   async run(): Promise<
@@ -215,8 +215,9 @@ class Start {
       const newest = await this.#tables.target.log.refresh()
       if (newest.version > this.#write.base.version && !(await this.#settle(newest))) return { kind: 'restart' }
       await this.#aside.write(this.#write.base.version)
-      const put = await this.#write.put([printPin(this.#nextPin())], this.#parameters(), this.#counts, this.#options)
-      if (put.kind === 'committed') return { ...put, counts: this.#counts, puts }
+      const { counts } = this.#taken
+      const put = await this.#write.put([printPin(this.#nextPin())], this.#parameters(), counts, this.#options)
+      if (put.kind === 'committed') return { ...put, counts, puts }
       if (put.kind === 'unknown') throw this.#unknown()
       await this.#standBack(puts)
     }
@@ -234,11 +235,15 @@ class Start {
       if (counts.conflicting > 0 && this.#columns.definition.onSequenceConflict !== 'deterministic')
         return await this.#apply(await this.#withoutConflicts(events))
       await this.#take(rows, counts)
+      const read = (outcome: StagedRows) => this.#rowsOf({ ...computed, outcome })
+      this.#taken.add({ outcome: computed.outcome, counts, read })
       applied = true
       return computed.keys
     } finally {
-      if (!applied) await computed.keys.release()
-      await computed.outcome.release()
+      if (!applied) {
+        await computed.keys.release()
+        await computed.outcome.release()
+      }
     }
   }
 
@@ -249,7 +254,6 @@ class Start {
   }
 
   async #take(rows: BatchOutcomeRows, counts: OutcomeCounts): Promise<void> {
-    this.#counts = addCounts(this.#counts, counts)
     await this.#write.add(this.#plane, rows, counts.inserted + counts.updated > 0, this.#options)
     if (counts.kept === 0) return
     const { flow } = this.#columns.definition
@@ -336,7 +340,7 @@ class Start {
       this.#options,
     )
     try {
-      if (common.rowCount > 0) await this.#write.withdraw(this.#plane, common, this.#options)
+      if (common.rowCount > 0) await this.#withdraw(common)
       this.#write.rebase(newest)
       this.#pins = pins
       if (common.rowCount > 0) await this.#again(common)
@@ -346,21 +350,16 @@ class Start {
     }
   }
 
+  async #withdraw(keys: StagedRows): Promise<void> {
+    await this.#write.withdraw(this.#plane, keys, this.#options)
+    await this.#taken.withdraw(keys, this.#options)
+  }
+
   async #again(common: StagedRows): Promise<void> {
     this.keysAgain += common.rowCount
-    const { keys } = this.#columns.definition
-    const names = new Map(keys.map(({ name }) => [keyName(name), `again.${name}`]))
-    const renamed: Relation = {
-      kind: 'project',
-      input: keysRelation(this.#columns, common),
-      columns: keys.map(({ name, type }) => ({
-        name: names.get(keyName(name)) ?? name,
-        value: col(keyName(name), type),
-      })),
-    }
-    const on = all(...keys.map(({ name, type }) => equal(col(keyName(name), type), col(`again.${name}`, type))))
     this.#only = common
-    const again = await this.#apply({ kind: 'join', join: 'semi', left: this.#admitted.events, right: renamed, on })
+    const named = keysRelation(this.#columns, common)
+    const again = await this.#apply(joinedWithKeys(this.#columns, 'semi', this.#admitted.events, named))
     this.#only = undefined
     await again.release()
   }
@@ -401,6 +400,7 @@ class Start {
 
   async release(): Promise<void> {
     await this.#keys?.release()
+    await this.#taken.release()
     for (const conflicts of this.#conflicts) await conflicts.release()
   }
 }

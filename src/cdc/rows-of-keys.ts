@@ -18,6 +18,23 @@ export function keysRelation(columns: WorkingColumns, keys: StagedRows): Relatio
   }
 }
 
+/** Working rows of some keys, which come as `k.*`, or those of all others. */
+export function joinedWithKeys(
+  columns: WorkingColumns,
+  join: 'semi' | 'anti',
+  rows: Relation,
+  keys: Relation,
+): Relation {
+  const { definition } = columns
+  const renamed: Relation = {
+    kind: 'project',
+    input: keys,
+    columns: definition.keys.map(({ name, type }) => ({ name: `some.${name}`, value: col(keyName(name), type) })),
+  }
+  const on = all(...definition.keys.map(({ name, type }) => equal(col(keyName(name), type), col(`some.${name}`, type))))
+  return { kind: 'join', join, left: rows, right: renamed, on }
+}
+
 /** Key columns of a table of the flow (target or state) under `t.<name>`, with the place of each row. */
 export function keyScan(
   columns: WorkingColumns,

@@ -64,6 +64,11 @@ describe.each([
       [1, 0],
       [1, 2],
     ])
+    // What the loser did before it was overtaken does not count.
+    expect(done.map(({ counts }) => [counts.inserted, counts.updated, counts.duplicates]).toSorted()).toEqual([
+      [0, 0, 2],
+      [2, 1, 0],
+    ])
     await expectTruth(world, { f: [...start, ...both], g: both })
   })
 

@@ -25,6 +25,7 @@ import { isBefore, isSame } from '../sequence-order.ts'
 import { isTargetRow } from '../shapes.ts'
 import { all, any, bool, equal, intOf, isNull, isThere, longOf, longType, no, not, nothing, yes } from '../terms.ts'
 import { type WorkingColumns, keyName, origin, row } from '../working-rows.ts'
+import { joinedWithKeys } from '../rows-of-keys.ts'
 import { stagedRelation } from '../staged-relation.ts'
 import { liveTruncates, watermarkOf } from './kept-flow.ts'
 
@@ -219,23 +220,12 @@ async function allStateRows(columns: WorkingColumns, ground: WholeGround): Promi
 
 /** Working rows of the keys that are to be seen. */
 export function ofOnly(columns: WorkingColumns, { only }: WholeGround, rows: Relation): Relation {
-  return only === undefined ? rows : keysJoined(columns, 'semi', rows, only.keys)
+  return only === undefined ? rows : joinedWithKeys(columns, 'semi', rows, only.keys)
 }
 
 /** Working rows but for those of some keys, which come as `k.*`. */
 export function withoutKeys(columns: WorkingColumns, rows: Relation, keys: Relation): Relation {
-  return keysJoined(columns, 'anti', rows, keys)
-}
-
-function keysJoined(columns: WorkingColumns, join: 'semi' | 'anti', rows: Relation, keys: Relation): Relation {
-  const { definition } = columns
-  const renamed: Relation = {
-    kind: 'project',
-    input: keys,
-    columns: definition.keys.map(({ name, type }) => ({ name: `not.${name}`, value: col(keyName(name), type) })),
-  }
-  const on = all(...definition.keys.map(({ name, type }) => equal(col(keyName(name), type), col(`not.${name}`, type))))
-  return { kind: 'join', join, left: rows, right: renamed, on }
+  return joinedWithKeys(columns, 'anti', rows, keys)
 }
 
 /** Partial flows: rows of the target as events that write every column, with what they show. */
