@@ -2,12 +2,14 @@
  * The fold of type 1: of each key the last event alone counts, so one aggregate finds it. A delete that is the last event stays in the state;
  * without it an older upsert that comes later would bring the row back.
  */
+import type { Expr } from '../expr/tree.ts'
 import { col } from '../expr/walk.ts'
 import type { Relation } from '../relation/tree.ts'
 import { action, finalName, outcome } from './fold.ts'
 import { comparedFields, referenceField, referenceIn, tie, valueIn } from './resolve-ties.ts'
 import { comparable, restored } from './sequence-order.ts'
 import {
+  type NamedValue,
   all,
   equal,
   fieldOf,
@@ -31,7 +33,6 @@ const conflicts = '$conflicts'
 const fromBatch = '$fromBatch'
 
 export function foldLatest(columns: WorkingColumns, events: Relation): Relation {
-  const { definition } = columns
   const candidate = structOf([
     { name: 'seq', value: comparable(columns.sequence), isNeverNull: true },
     ...comparedFields(columns),
@@ -57,47 +58,48 @@ export function foldLatest(columns: WorkingColumns, events: Relation): Relation 
       { name: fromBatch, function: 'count', value: when(isOfBatch, yes), type: longType },
     ],
   }
-  const winner = col(best, candidate.type)
+  return { kind: 'project', input: grouped, columns: decided(columns, col(best, candidate.type)) }
+}
+
+/** @param winner the last event of each key */
+function decided(columns: WorkingColumns, winner: Expr): NamedValue[] {
+  const { definition } = columns
   const isDelete = fieldOf(winner, 'del')
   const isNew = equal(fieldOf(winner, 'origin'), intOf(origin.batch))
   const inTarget = isThere(columns.file)
   const someLate = less(when(isNew, longOf(1), longOf(0)), col(fromBatch, longType))
-  return {
-    kind: 'project',
-    input: grouped,
-    columns: [
-      ...columns.keepKeys(),
-      ...definition.payload.flatMap((column) => [
-        { name: payloadName(column.name), value: valueIn(winner, column) },
-        { name: finalName(column.name), value: valueIn(winner, column) },
-      ]),
-      ...(columns.isByReference ? [{ name: reference, value: referenceIn(winner) }] : []),
-      { name: row.sequence, value: restored(fieldOf(winner, 'seq'), definition.sequenceType) },
-      { name: row.isDelete, value: isDelete },
-      { name: row.origin, value: fieldOf(winner, 'origin') },
-      { name: row.file, value: columns.file },
-      { name: row.position, value: columns.position },
-      { name: row.start, value: nothing(definition.sequenceType) },
-      { name: row.end, value: nothing(definition.sequenceType) },
-      { name: outcome.newStart, value: nothing(definition.sequenceType) },
-      { name: outcome.newEnd, value: nothing(definition.sequenceType) },
-      { name: tie.duplicates, value: col(tie.duplicates, longType) },
-      { name: tie.isConflict, value: less(longOf(0), col(conflicts, longType)) },
-      {
-        name: outcome.action,
-        value: {
-          kind: 'case',
-          branches: [
-            { when: all(isDelete, inTarget), then: intOf(action.delete) },
-            { when: all(not(isDelete), isNew, inTarget), then: intOf(action.update) },
-            { when: all(not(isDelete), not(inTarget)), then: intOf(action.insert) },
-          ],
-          otherwise: intOf(action.none),
-          type: integerType,
-        },
+  return [
+    ...columns.keepKeys(),
+    ...definition.payload.flatMap((column) => [
+      { name: payloadName(column.name), value: valueIn(winner, column) },
+      { name: finalName(column.name), value: valueIn(winner, column) },
+    ]),
+    ...(columns.isByReference ? [{ name: reference, value: referenceIn(winner) }] : []),
+    { name: row.sequence, value: restored(fieldOf(winner, 'seq'), definition.sequenceType) },
+    { name: row.isDelete, value: isDelete },
+    { name: row.origin, value: fieldOf(winner, 'origin') },
+    { name: row.file, value: columns.file },
+    { name: row.position, value: columns.position },
+    { name: row.start, value: nothing(definition.sequenceType) },
+    { name: row.end, value: nothing(definition.sequenceType) },
+    { name: outcome.newStart, value: nothing(definition.sequenceType) },
+    { name: outcome.newEnd, value: nothing(definition.sequenceType) },
+    { name: tie.duplicates, value: col(tie.duplicates, longType) },
+    { name: tie.isConflict, value: less(longOf(0), col(conflicts, longType)) },
+    {
+      name: outcome.action,
+      value: {
+        kind: 'case',
+        branches: [
+          { when: all(isDelete, inTarget), then: intOf(action.delete) },
+          { when: all(not(isDelete), isNew, inTarget), then: intOf(action.update) },
+          { when: all(not(isDelete), not(inTarget)), then: intOf(action.insert) },
+        ],
+        otherwise: intOf(action.none),
+        type: integerType,
       },
-      { name: outcome.keep, value: all(isDelete, isNew) },
-      { name: outcome.isLate, value: someLate },
-    ],
-  }
+    },
+    { name: outcome.keep, value: all(isDelete, isNew) },
+    { name: outcome.isLate, value: someLate },
+  ]
 }
