@@ -294,7 +294,7 @@ class Tally {
   }
 }
 
-export function eventSchemaOf({ definition }: WorkingColumns): EventSchema {
+function eventSchemaOf({ definition }: WorkingColumns): EventSchema {
   return {
     keyTypes: definition.keys.map(({ type }) => type),
     sequenceType: definition.sequenceType,
