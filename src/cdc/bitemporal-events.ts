@@ -2,7 +2,6 @@
 import { col } from '../expr/walk.ts'
 import type { Relation } from '../relation/tree.ts'
 import { mayHold } from '../transaction/file-facts.ts'
-import { targetColumns } from '../transaction/write-request.ts'
 import { moment, other, type BitemporalWords } from './bitemporal-words.ts'
 import type { BatchBounds, BatchGround } from './compute.ts'
 import { foldHistory } from './fold.ts'
@@ -11,6 +10,7 @@ import { liveRows, stateFields } from './live-state.ts'
 import { stateColumn, tableColumn } from './layout.ts'
 import { resolveTies } from './resolve-ties.ts'
 import { isBefore, isSame } from './sequence-order.ts'
+import { tableRows } from './table-rows.ts'
 import { all, booleanType, longType, no, not, same } from './terms.ts'
 import { keyName, payloadName, row, systemSequence, writesName } from './working-rows.ts'
 
@@ -29,13 +29,7 @@ export class BitemporalEvents {
     const where = all(liveRows(live), ...this.#words.keyBounds(bounds))
     const files = await ground.state.filesFor(0, (file) => mayHold(snapshot, where, file))
     if (files.length === 0) return undefined
-    const scan: Relation = {
-      kind: 'scan',
-      files,
-      columns: targetColumns(snapshot),
-      locator: undefined,
-      deletions: 'drop',
-    }
+    const scan = tableRows(snapshot, files)
     const name = tableColumn(snapshot, stateColumn.system)?.name ?? stateColumn.system
     return {
       kind: 'project',

@@ -5,7 +5,6 @@ import type { Datum } from '../protocol/datum.ts'
 import type { DataType } from '../protocol/types.ts'
 import type { Relation } from '../relation/tree.ts'
 import { mayHold } from '../transaction/file-facts.ts'
-import { targetColumns } from '../transaction/write-request.ts'
 import { eventCount, kindOf, systemEnd } from './beliefs.ts'
 import { moment, other, type BitemporalWords } from './bitemporal-words.ts'
 import type { BatchBounds, BatchGround } from './compute.ts'
@@ -36,6 +35,7 @@ import {
   when,
   type NamedValue,
 } from './terms.ts'
+import { placedRows } from './table-rows.ts'
 import { keyName, payloadName, row, systemSequence } from './working-rows.ts'
 
 const step = { goesOn: '$goesOn', nextGoesOn: '$nextGoesOn' } as const
@@ -56,13 +56,7 @@ export class BeliefStretches {
     const reaches = least === null ? no : any(isNull(end), not(isBefore(end, lit(least, type))))
     const where = all(reaches, ...this.#words.keyBounds(bounds))
     const files = await ground.target.filesFor(0, (file) => mayHold(snapshot, where, file))
-    const scan: Relation = {
-      kind: 'scan',
-      files,
-      columns: targetColumns(snapshot),
-      locator: { file: row.file, position: row.position },
-      deletions: 'drop',
-    }
+    const scan = placedRows(snapshot, files)
     const working: Relation = {
       kind: 'project',
       input: { kind: 'filter', input: scan, where },

@@ -9,12 +9,12 @@ import type { DataPlane, RunOptions, StagedRows } from '../relation/data-plane.t
 import type { Relation, ScanFile } from '../relation/tree.ts'
 import { mayHold } from '../transaction/file-facts.ts'
 import type { TransactionState } from '../transaction/state.ts'
-import { targetColumns } from '../transaction/write-request.ts'
 import { byReference, latestOutcome } from './compute-latest.ts'
 import { keepsLatestOnly } from './definition.ts'
 import { foldHistory } from './fold.ts'
 import { firstOfKey, keysOf } from './event-rows.ts'
 import { liveRows, stateEvents, stateSince } from './live-state.ts'
+import { tableRows } from './table-rows.ts'
 import { targetEvents, targetSuffix } from './target-suffix.ts'
 import { foldLatest } from './latest.ts'
 import type { Pin } from './pins.ts'
@@ -148,13 +148,7 @@ async function concernedKeys(columns: WorkingColumns, ground: BatchGround, event
   if (ground.only !== undefined) return unbounded(keysRelation(columns, ground.only))
   const files = await ground.target.filesFor(0, () => true)
   const names = new Set(definition.keys.map(({ name }) => `t.${name}`.toLowerCase()))
-  const scan: Relation = {
-    kind: 'scan',
-    files,
-    columns: targetColumns(ground.target.snapshot).filter(({ name }) => names.has(name.toLowerCase())),
-    locator: undefined,
-    deletions: 'drop',
-  }
+  const scan = tableRows(ground.target.snapshot, files, names)
   const stored: Relation = {
     kind: 'project',
     input: scan,

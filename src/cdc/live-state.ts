@@ -8,7 +8,6 @@ import type { Snapshot } from '../log/snapshot.ts'
 import type { DataType } from '../protocol/types.ts'
 import type { StagedRows } from '../relation/data-plane.ts'
 import type { Relation, ScanFile } from '../relation/tree.ts'
-import { targetColumns } from '../transaction/write-request.ts'
 import { nameIn, stateColumn, stateColumnsOf, tableColumn } from './layout.ts'
 import { flagIn, leafIn } from './leaves.ts'
 import type { AttemptRange, Pin } from './pins.ts'
@@ -34,6 +33,7 @@ import {
   when,
   yes,
 } from './terms.ts'
+import { tableRows } from './table-rows.ts'
 import { type WorkingColumns, keyName, origin } from './working-rows.ts'
 import { firstOfKey, notInTarget } from './event-rows.ts'
 import { onKeys } from './target-suffix.ts'
@@ -80,13 +80,7 @@ export function stateEvents(
   since: Relation,
 ): Relation {
   const { definition } = columns
-  const scan: Relation = {
-    kind: 'scan',
-    files,
-    columns: targetColumns(state),
-    locator: undefined,
-    deletions: 'drop',
-  }
+  const scan = tableRows(state, files)
   const renamed: Relation = {
     kind: 'project',
     input: since,

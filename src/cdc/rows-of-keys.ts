@@ -3,8 +3,8 @@ import { col } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import type { StagedRows } from '../relation/data-plane.ts'
 import type { Relation, ScanFile } from '../relation/tree.ts'
-import { targetColumns } from '../transaction/write-request.ts'
 import { nameIn } from './layout.ts'
+import { placedRows } from './table-rows.ts'
 import { all, doubleType, equal, integerType } from './terms.ts'
 import { type WorkingColumns, keyName, row } from './working-rows.ts'
 
@@ -43,13 +43,7 @@ export function keyScan(
   extra: readonly string[] = [],
 ): Relation {
   const names = new Set([...columns.definition.keys.map(({ name }) => `t.${name}`.toLowerCase()), ...extra])
-  return {
-    kind: 'scan',
-    files,
-    columns: targetColumns(snapshot).filter(({ name }) => names.has(name.toLowerCase())),
-    locator: { file: row.file, position: row.position },
-    deletions: 'drop',
-  }
+  return placedRows(snapshot, files, names)
 }
 
 /** `t.<key> = k.<key>` for every key. */

@@ -13,10 +13,10 @@ import type { Datum } from '../protocol/datum.ts'
 import { grownSchema } from '../protocol/schema-growth.ts'
 import type { DataType, StructType } from '../protocol/types.ts'
 import type { Relation, RelationColumn, ScanFile } from '../relation/tree.ts'
-import { targetColumns } from '../transaction/write-request.ts'
 import type { FlowDefinition } from './definition.ts'
 import { tableColumn } from './layout.ts'
 import { reshaped } from './reshaped.ts'
+import { tableRows } from './table-rows.ts'
 import { all, booleanType, equal, isNull, isThere, less, longOf, longType, no, nothing, same, yes } from './terms.ts'
 
 /** Columns of the events besides those of the snapshot. */
@@ -84,16 +84,8 @@ export function coveredRows(
   { definition, scope }: SnapshotComparison,
   { snapshot, files }: NonNullable<SnapshotComparison['target']>,
 ): Relation {
-  return { kind: 'filter', input: scan(snapshot, files), where: all(isCurrent(definition, snapshot), scope) }
+  return { kind: 'filter', input: tableRows(snapshot, files), where: all(isCurrent(definition, snapshot), scope) }
 }
-
-const scan = (snapshot: Snapshot, files: readonly ScanFile[]): Relation => ({
-  kind: 'scan',
-  files,
-  columns: targetColumns(snapshot),
-  locator: undefined,
-  deletions: 'drop',
-})
 
 function stored(snapshot: Snapshot, { name, type }: RelationColumn): Expr {
   const column = tableColumn(snapshot, name)
@@ -104,7 +96,11 @@ function stored(snapshot: Snapshot, { name, type }: RelationColumn): Expr {
 function changedRows({ definition, rows, target }: SnapshotComparison): Relation {
   if (target === undefined) return rows
   const { snapshot, files } = target
-  const current: Relation = { kind: 'filter', input: scan(snapshot, files), where: isCurrent(definition, snapshot) }
+  const current: Relation = {
+    kind: 'filter',
+    input: tableRows(snapshot, files),
+    where: isCurrent(definition, snapshot),
+  }
   const { keys, payload, source } = definition
   const on = all(
     ...keys.map((key) => equal(source.value(key), stored(snapshot, key))),

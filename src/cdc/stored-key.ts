@@ -7,7 +7,6 @@ import type { Snapshot } from '../log/snapshot.ts'
 import { datumKey } from '../protocol/datum-order.ts'
 import type { Datum } from '../protocol/datum.ts'
 import type { RunOptions } from '../relation/data-plane.ts'
-import type { Relation } from '../relation/tree.ts'
 import type { TableParts } from '../transaction/context.ts'
 import { mayHold } from '../transaction/file-facts.ts'
 import { TransactionState } from '../transaction/state.ts'
@@ -21,6 +20,7 @@ import { metadataField, metadataType, stateColumn, stateColumnsOf, tableColumn }
 import { storedDefinition } from './maintenance/stored-definition.ts'
 import type { FoundRow } from './maintenance/verify-key.ts'
 import { type Pin, isLive, pinsOf } from './pins.ts'
+import { tableRows } from './table-rows.ts'
 import { all } from './terms.ts'
 
 export interface StoredEvent extends CdcEvent {
@@ -91,7 +91,7 @@ export async function rowsOfKey(
   const files = await new TransactionState(parts, snapshot).filesFor(0, (file) => mayHold(snapshot, where, file))
   if (files.length === 0) return []
   const columns = targetColumns(snapshot)
-  const scan: Relation = { kind: 'scan', files, columns, locator: undefined, deletions: 'drop' }
+  const scan = tableRows(snapshot, files)
   const rows: Values[] = []
   const places = new Map(columns.map(({ name }, place) => [name.slice('t.'.length).toLowerCase(), place]))
   for await (const batch of (await parts.plane()).query({ kind: 'filter', input: scan, where }, options)) {

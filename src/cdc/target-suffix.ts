@@ -14,7 +14,6 @@ import type { Datum } from '../protocol/datum.ts'
 import type { DataType } from '../protocol/types.ts'
 import type { StagedRows } from '../relation/data-plane.ts'
 import type { Relation, ScanFile } from '../relation/tree.ts'
-import { targetColumns } from '../transaction/write-request.ts'
 import { metadataField, nameIn } from './layout.ts'
 import { type LeafColumn, flagIn, leafIn } from './leaves.ts'
 import { isBefore, isSame } from './sequence-order.ts'
@@ -35,6 +34,7 @@ import {
   when,
   yes,
 } from './terms.ts'
+import { placedRows } from './table-rows.ts'
 import { type WorkingColumns, keyName, origin, row } from './working-rows.ts'
 import { firstOfKey, notInTarget } from './event-rows.ts'
 
@@ -47,13 +47,7 @@ export function targetSuffix(
   watermark?: Datum,
 ): Relation {
   const { definition } = columns
-  const scan: Relation = {
-    kind: 'scan',
-    files,
-    columns: targetColumns(snapshot),
-    locator: { file: row.file, position: row.position },
-    deletions: 'drop',
-  }
+  const scan = placedRows(snapshot, files)
   const own = definition.keys.map(({ name, type }) => col(`t.${nameIn(snapshot, name)}`, type))
   const joined: Relation = {
     kind: 'join',

@@ -13,7 +13,8 @@ import { addOf, removeOf } from '../transaction/encode.ts'
 import { engineInfo } from '../transaction/engine-info.ts'
 import { statisticsOf } from '../transaction/file-facts.ts'
 import { TransactionState } from '../transaction/state.ts'
-import { tableWriteRequest, targetColumns } from '../transaction/write-request.ts'
+import { tableWriteRequest } from '../transaction/write-request.ts'
+import { tableRows } from './table-rows.ts'
 import { isNull, isThere } from './terms.ts'
 import type { WorkingColumns } from './working-rows.ts'
 
@@ -62,13 +63,7 @@ async function rewrite(
 ): Promise<readonly WrittenFile[]> {
   const state = new TransactionState(parts, snapshot)
   const files = await Promise.all(worn.map((file) => state.scanFile(file)))
-  const scan: Relation = {
-    kind: 'scan',
-    files,
-    columns: targetColumns(snapshot),
-    locator: undefined,
-    deletions: 'drop',
-  }
+  const scan = tableRows(snapshot, files)
   const { scdType, names, sequenceType } = columns.definition
   const end = col(`t.${names.end}`, sequenceType)
   const inputs: Relation[] =

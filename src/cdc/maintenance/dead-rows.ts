@@ -6,10 +6,10 @@
 import { deleteStatement } from '../../commands/delete.ts'
 import { col } from '../../expr/walk.ts'
 import { TransactionState } from '../../transaction/state.ts'
-import { targetColumns } from '../../transaction/write-request.ts'
 import { stateColumn } from '../layout.ts'
 import { type AttemptRange, pinsOf } from '../pins.ts'
 import { writeBeside } from '../side-writes.ts'
+import { tableRows } from '../table-rows.ts'
 import { longType } from '../terms.ts'
 import { type MaintenanceContext, rowsIn, settingFor } from './maintenance-context.ts'
 
@@ -33,16 +33,10 @@ async function greatestAttempts(context: MaintenanceContext): Promise<ReadonlyMa
   const snapshot = await state.log.refresh()
   const files = await new TransactionState(state, snapshot).filesFor(0, () => true)
   if (files.length === 0) return new Map()
-  const names: readonly string[] = [stateColumn.flow, stateColumn.attempt]
+  const names = new Set([`t.${stateColumn.flow}`, `t.${stateColumn.attempt}`])
   const rows = await rowsIn(context, {
     kind: 'aggregate',
-    input: {
-      kind: 'scan',
-      files,
-      columns: targetColumns(snapshot).filter(({ name }) => names.includes(name.slice(2))),
-      locator: undefined,
-      deletions: 'drop',
-    },
+    input: tableRows(snapshot, files, names),
     groupBy: [{ name: 'flow', value: col(`t.${stateColumn.flow}`, { kind: 'string' }) }],
     aggregates: [{ name: 'last', function: 'max', value: col(`t.${stateColumn.attempt}`, longType), type: longType }],
   })

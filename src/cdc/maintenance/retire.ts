@@ -9,11 +9,11 @@ import type { DomainMetadata } from '../../protocol/actions.ts'
 import type { Relation } from '../../relation/tree.ts'
 import { TransactionState } from '../../transaction/state.ts'
 import { mayHold } from '../../transaction/file-facts.ts'
-import { targetColumns } from '../../transaction/write-request.ts'
 import { liveRows } from '../live-state.ts'
 import { stateColumn } from '../layout.ts'
 import { type Pin, domainOf, pinsOf, printPin, withAttempts } from '../pins.ts'
 import { appendAttempt } from '../state-log.ts'
+import { tableRows } from '../table-rows.ts'
 import { longOf, stringOf } from '../terms.ts'
 import { deleteDeadRows } from './dead-rows.ts'
 import { keptFlow, keptPin, watermarkOf } from './kept-flow.ts'
@@ -84,13 +84,7 @@ export async function copyRows(
   const where = liveRows(living)
   const files = await new TransactionState(from, snapshot).filesFor(0, (file) => mayHold(snapshot, where, file))
   if (files.length === 0) return { attempt: undefined, rows: 0 }
-  const scan: Relation = {
-    kind: 'scan',
-    files,
-    columns: targetColumns(snapshot),
-    locator: undefined,
-    deletions: 'drop',
-  }
+  const scan = tableRows(snapshot, files)
   const live: Relation = { kind: 'filter', input: scan, where }
   const rows = await countRows(context, live)
   if (rows === 0) return { attempt: undefined, rows }

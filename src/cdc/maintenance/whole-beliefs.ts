@@ -6,12 +6,12 @@
 import { col } from '../../expr/walk.ts'
 import type { Relation } from '../../relation/tree.ts'
 import { mayHold } from '../../transaction/file-facts.ts'
-import { targetColumns } from '../../transaction/write-request.ts'
 import { BitemporalEvents } from '../bitemporal-events.ts'
 import { BeliefStretches } from '../bitemporal-stretches.ts'
 import { BitemporalWords } from '../bitemporal-words.ts'
 import type { SystemAxis } from '../definition.ts'
 import { isBefore } from '../sequence-order.ts'
+import { placedRows } from '../table-rows.ts'
 import { all, any, bool, equal, isNull, isThere, longOf, longType, not, yes } from '../terms.ts'
 import { type WorkingColumns, row, systemSequence } from '../working-rows.ts'
 import { type WholeGround, isWellFormed, ofOnly, withoutKeys } from './whole-target.ts'
@@ -37,13 +37,8 @@ export class WholeBeliefs {
   /** Every row of the target with its place, marked; to be staged. */
   async markedRows(): Promise<Relation> {
     const { target, only } = this.#ground
-    const scan: Relation = {
-      kind: 'scan',
-      files: await target.filesFor(0, (file) => mayHold(target.snapshot, only?.where ?? yes, file)),
-      columns: targetColumns(target.snapshot),
-      locator: { file: row.file, position: row.position },
-      deletions: 'drop',
-    }
+    const files = await target.filesFor(0, (file) => mayHold(target.snapshot, only?.where ?? yes, file))
+    const scan = placedRows(target.snapshot, files)
     const stored = new BeliefStretches(this.words).storedRow(target.snapshot)
     const rows: Relation = { kind: 'project', input: scan, columns: stored }
     const judged: Relation = {

@@ -14,11 +14,11 @@ import { col, lit } from '../../expr/walk.ts'
 import type { Datum } from '../../protocol/datum.ts'
 import type { StagedRows } from '../../relation/data-plane.ts'
 import type { Relation, ScanFile } from '../../relation/tree.ts'
-import { targetColumns } from '../../transaction/write-request.ts'
 import type { TransactionState } from '../../transaction/state.ts'
 import { mayHold } from '../../transaction/file-facts.ts'
 import { truncateRows } from '../compute.ts'
 import { liveRows, stateFields } from '../live-state.ts'
+import { placedRows, tableRows } from '../table-rows.ts'
 import { targetEvents, targetFields } from '../target-suffix.ts'
 import type { Pin } from '../pins.ts'
 import { isBefore, isSame } from '../sequence-order.ts'
@@ -55,13 +55,7 @@ const mark = { isWell: '$well', place: '$nth' } as const
 export async function markedRows(columns: WorkingColumns, ground: WholeGround): Promise<Relation> {
   const { snapshot } = ground.target
   const files = await ground.target.filesFor(0, (file) => mayHold(snapshot, ground.only?.where ?? yes, file))
-  const scan: Relation = {
-    kind: 'scan',
-    files,
-    columns: targetColumns(snapshot),
-    locator: { file: row.file, position: row.position },
-    deletions: 'drop',
-  }
+  const scan = placedRows(snapshot, files)
   const stored: Relation = { kind: 'project', input: scan, columns: targetFields(columns, snapshot) }
   const rows = ofOnly(columns, ground, stored)
   const judged: Relation = {
@@ -207,13 +201,7 @@ async function allStateRows(columns: WorkingColumns, ground: WholeGround): Promi
   const where = all(liveRows(live), ground.only?.where ?? yes)
   const files: ScanFile[] = await state.filesFor(0, (file) => mayHold(state.snapshot, where, file))
   if (files.length === 0) return undefined
-  const scan: Relation = {
-    kind: 'scan',
-    files,
-    columns: targetColumns(state.snapshot),
-    locator: undefined,
-    deletions: 'drop',
-  }
+  const scan = tableRows(state.snapshot, files)
   const input: Relation = { kind: 'filter', input: scan, where }
   return ofOnly(columns, ground, { kind: 'project', input, columns: stateFields(columns, state.snapshot) })
 }

@@ -6,8 +6,8 @@
 import type { Expr } from '../../expr/tree.ts'
 import { and } from '../../expr/walk.ts'
 import type { Relation, ScanFile } from '../../relation/tree.ts'
-import { targetColumns } from '../../transaction/write-request.ts'
 import { isBefore } from '../sequence-order.ts'
+import { tableRows } from '../table-rows.ts'
 import { all, any, isNull, isThere, not } from '../terms.ts'
 import { type HistoryShape, stored } from './history-shape.ts'
 
@@ -36,12 +36,6 @@ function within(start: Expr, end: Expr, at: Expr): Expr {
 
 /** Rows for which a condition holds, all columns as `t.<name>`. */
 export function rowsThat(shape: HistoryShape, where: Expr, files: readonly ScanFile[]): Relation {
-  const scan: Relation = {
-    kind: 'scan',
-    files,
-    columns: targetColumns(shape.snapshot),
-    locator: undefined,
-    deletions: 'drop',
-  }
+  const scan = tableRows(shape.snapshot, files)
   return { kind: 'filter', input: scan, where }
 }
