@@ -150,6 +150,24 @@ export const errorClasses = define({
     cause: 'Several source rows want to change one target row.',
     cure: 'Make the source unique by the key; the details show the key and both rows.',
   },
+  DELTA_NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION: {
+    kind: 'invalid',
+    retry: 'never',
+    cause: 'A MERGE has another MATCHED clause after one without condition, which can never act.',
+    cure: 'Give the earlier clause a condition, or put it last.',
+  },
+  DELTA_NON_LAST_NOT_MATCHED_CLAUSE_OMIT_CONDITION: {
+    kind: 'invalid',
+    retry: 'never',
+    cause: 'A MERGE has another NOT MATCHED clause after one without condition, which can never act.',
+    cure: 'Give the earlier clause a condition, or put it last.',
+  },
+  DELTA_NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION: {
+    kind: 'invalid',
+    retry: 'never',
+    cause: 'A MERGE has another NOT MATCHED BY SOURCE clause after one without condition, which can never act.',
+    cure: 'Give the earlier clause a condition, or put it last.',
+  },
   EXPRESSION_SYNTAX: {
     kind: 'invalid',
     retry: 'never',

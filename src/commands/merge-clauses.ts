@@ -1,5 +1,5 @@
 /** The clauses of a MERGE, bound: numbered in the order written, so that the first whose condition holds is the one that acts. */
-import { failure } from '../base/errors.ts'
+import { type ErrorCode, failure } from '../base/errors.ts'
 import type { ClauseEffect } from '../conflict/footprint.ts'
 import type { Expr } from '../expr/tree.ts'
 import { isTrueLiteral } from '../expr/walk.ts'
@@ -55,6 +55,7 @@ export function bindClauses(
       'a MERGE needs at least one clause: whenMatched, whenNotMatched or whenNotMatchedBySource',
     )
   }
+  requireReachable(clauses)
   const scopes = {
     matched: bothScopes(snapshot, setting, source),
     'not-matched': sourceScope(source),
@@ -69,6 +70,29 @@ export function bindClauses(
       clause.action === 'delete' ? new Map() : clause.action === 'update' ? set(clause.set) : set(clause.values)
     return { number, when: clause.when, condition, action: clause.action, assignments }
   })
+}
+
+const unreachableCodes = {
+  matched: 'DELTA_NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION',
+  'not-matched': 'DELTA_NON_LAST_NOT_MATCHED_CLAUSE_OMIT_CONDITION',
+  'not-matched-by-source': 'DELTA_NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION',
+} as const satisfies Record<MergeClause['when'], ErrorCode>
+
+/** As in Spark: only the last clause of its kind may omit its condition, for none after it would ever act. */
+function requireReachable(clauses: readonly MergeClause[]): void {
+  const unconditional = new Map<MergeClause['when'], number>()
+  for (const [number, { when, condition, action }] of clauses.entries()) {
+    const earlier = unconditional.get(when)
+    if (earlier !== undefined) {
+      const kind = when.replaceAll('-', ' ').toUpperCase()
+      throw failure(
+        unreachableCodes[when],
+        `clause ${number + 1} of the MERGE (${kind}, ${action}) can never act: clause ${earlier + 1}, of the same kind and before it, has no condition`,
+        { details: { clause: number + 1, after: earlier + 1 } },
+      )
+    }
+    if (condition === undefined) unconditional.set(when, number)
+  }
 }
 
 export function effectOf(clause: BoundClause): ClauseEffect {

@@ -234,6 +234,20 @@ describe('failing', () => {
     })
   })
 
+  test('a merge with a clause that can never act -> refused by name, nothing committed', async () => {
+    const source = join(folder, `never${count}.csv`)
+    writeFileSync(source, 'id,status\n1,paid\n')
+    const { code, json } = await document(
+      ...['merge', path, '--source', source, '--on', 't.id = s.id'],
+      ...['--when-matched-delete', '--when-matched-update', 's.id = 1', '--set', 'status = s.status'],
+    )
+    expect(code).toBe(1)
+    expect(json).toMatchObject({
+      error: { code: 'DELTA_NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION', details: { clause: 2, after: 1 } },
+    })
+    expect((await document('show', path)).json).toMatchObject({ version: 1 })
+  })
+
   test('usage under --json -> a document too', async () => {
     const { code, json } = await document('delete', path)
     expect(code).toBe(2)

@@ -263,6 +263,56 @@ export const cases: readonly Case[] = [
     table: { properties: { 'delta.appendOnly': 'true' } },
     run: (t) => t.overwrite([good]),
   },
+  ...(
+    [
+      ['matched', 'DELTA_NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION'],
+      ['not matched', 'DELTA_NON_LAST_NOT_MATCHED_CLAUSE_OMIT_CONDITION'],
+      ['not matched by source', 'DELTA_NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION'],
+    ] as const
+  ).map(([kind, code]): Case => ({
+    name: `a merge with a clause that can never act, ${kind}`,
+    code,
+    says: new RegExp(`clause 4 .*${kind.toUpperCase()}, .*clause 3.* has no condition`),
+    details: { clause: 4, after: 3 },
+    run: (t) => {
+      const merge = t.merge([good], on)
+      switch (kind) {
+        case 'matched':
+          return merge
+            .whenNotMatched()
+            .insertAll()
+            .whenMatched('t.id = 1')
+            .delete()
+            .whenMatched()
+            .updateAll()
+            .whenMatched('t.id = 2')
+            .delete()
+            .execute()
+        case 'not matched':
+          return merge
+            .whenMatched()
+            .updateAll()
+            .whenNotMatched('s.id = 1')
+            .insertAll()
+            .whenNotMatched()
+            .insertAll()
+            .whenNotMatched()
+            .insertAll()
+            .execute()
+        case 'not matched by source':
+          return merge
+            .whenMatched()
+            .updateAll()
+            .whenNotMatchedBySource('t.id = 1')
+            .delete()
+            .whenNotMatchedBySource()
+            .delete()
+            .whenNotMatchedBySource('t.id = 2')
+            .update({ name: "'x'" })
+            .execute()
+      }
+    },
+  })),
   {
     name: 'a merge with two rows for one',
     code: 'DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE',
