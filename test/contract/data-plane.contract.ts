@@ -5,6 +5,7 @@ import type { DataPlane } from '../../src/relation/data-plane.ts'
 import { aggregateContract } from './plane-aggregates.ts'
 import { failureContract } from './plane-failures.ts'
 import { fileContract } from './plane-files.ts'
+import { foundValueContract } from './plane-found-values.ts'
 import { joinContract } from './plane-joins.ts'
 import { mappingContract } from './plane-mapping.ts'
 import { partitionContract } from './plane-partitions.ts'
@@ -27,6 +28,7 @@ export function dataPlaneContract(harness: PlaneHarness): void {
     })
     describe('relations', () => relationContract(plane))
     describe('joins', () => joinContract(plane))
+    describe('found values', () => foundValueContract(harness, plane))
     describe('aggregates', () => aggregateContract(plane))
     describe('windows', () => windowContract(harness, plane))
     describe('values', () => valueContract(harness, plane))

@@ -7,6 +7,8 @@
  * - `hive_partitioning = false`: a folder `p=1` must not add a column.
  * - `* 1` on floating-point columns: writers leave NaN, the greatest value, out of a footer's bounds, and DuckDB would skip a row group by
  *   them in which a NaN passes the condition. It does not look through a product.
+ * - `|| ''` on binary columns: DuckDB writes the bloom filter of a dictionary by the bytes and asks it for the text of a value, in which
+ *   bytes that do not print are escaped, so that it would skip row groups that hold the value. It does not look through this either.
  *
  * Partition values and file ids are literals where all files share them, else a constant list indexed by file_index.
  */
@@ -108,13 +110,14 @@ function printByFile(values: readonly Datum[], type: DataType): string {
 
 /** The same value, of which the footers say nothing. The sign of a zero stays. */
 function beyondFooters(input: string, type: DataType): string {
-  return type.kind === 'float' || type.kind === 'double' ? `(${input} * CAST(1 AS ${sqlType(type)}))` : input
+  if (type.kind === 'float' || type.kind === 'double') return `(${input} * CAST(1 AS ${sqlType(type)}))`
+  return type.kind === 'binary' ? `(${input} || ''::BLOB)` : input
 }
 
-/** A struct with a floating-point field that footers give bounds of: those inside lists and maps have none. */
-function hasBoundedFloats(type: DataType): boolean {
-  if (type.kind === 'struct') return type.fields.some((field) => hasBoundedFloats(field.type))
-  return type.kind === 'float' || type.kind === 'double'
+/** A value that `beyondFooters` is for, or a struct with a field of that kind: of those inside lists and maps footers say nothing. */
+function isMisjudged(type: DataType): boolean {
+  if (type.kind === 'struct') return type.fields.some((field) => isMisjudged(field.type))
+  return type.kind === 'float' || type.kind === 'double' || type.kind === 'binary'
 }
 
 const isRenamed = (field: StructField): boolean => fieldName(field, 'physical') !== field.name || hasRenames(field.type)
@@ -126,10 +129,10 @@ function hasRenames(type: DataType): boolean {
   return false
 }
 
-/** Nested fields under their physical names become fields under their logical ones; floating-point values step beyond the footers. */
+/** Nested fields under their physical names become fields under their logical ones; values that footers misjudge step beyond them. */
 function repacked(input: string, type: DataType, depth = 0): string {
   if (type.kind !== 'struct' && !hasRenames(type)) return beyondFooters(input, type)
-  if (!hasRenames(type) && !hasBoundedFloats(type)) return input
+  if (!hasRenames(type) && !isMisjudged(type)) return input
   if (type.kind === 'struct') {
     const fields = type.fields.map((field) => {
       const value = `struct_extract(${input}, ${quoteText(fieldName(field, 'physical'))})`
