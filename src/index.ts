@@ -31,7 +31,7 @@ export type { AdoptReport } from './cdc/maintenance/adopt.ts'
 export type { EraseReport } from './cdc/maintenance/erase.ts'
 export type { RetireReport } from './cdc/maintenance/retire.ts'
 export type { MaintenanceReport, RepairReport } from './cdc/maintenance/verbs.ts'
-export type { VerifyReport } from './cdc/maintenance/verify.ts'
+export type { VerifyReport } from './cdc/maintenance/verify-report.ts'
 export type { JoinAsOfOptions } from './table/bind-as-of-join.ts'
 export type {
   HistoryChangeRow,

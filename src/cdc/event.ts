@@ -2,6 +2,7 @@
 import type { Datum } from '../protocol/datum.ts'
 import type { DataType } from '../protocol/types.ts'
 import type { Authorship } from './authorship.ts'
+import type { FlowDefinition } from './definition.ts'
 
 export interface CdcEvent {
   /** Values of the key columns; none is NULL. */
@@ -21,4 +22,13 @@ export interface EventSchema {
   readonly payloadTypes: readonly DataType[]
   /** Per payload column: whether a change of it opens a new row of a type 2 table. */
   readonly tracked: readonly boolean[]
+}
+
+export function eventSchemaOf({ keys, sequenceType, payload }: FlowDefinition): EventSchema {
+  return {
+    keyTypes: keys.map(({ type }) => type),
+    sequenceType,
+    payloadTypes: payload.map(({ type }) => type),
+    tracked: payload.map(({ isTracked }) => isTracked),
+  }
 }

@@ -10,6 +10,7 @@ import type { BatchTables } from './batch-tables.ts'
 import type { BitemporalRow, SystemEvent } from './bitemporal-oracle.ts'
 import { compareTied } from './canonical-order.ts'
 import type { FlowDefinition, SystemAxis } from './definition.ts'
+import { eventSchemaOf } from './event.ts'
 import { type ExplainedEvent, type ExplainedRow, Words } from './explain.ts'
 import { metadataField, metadataType, stateColumn } from './layout.ts'
 import { storedDefinition } from './maintenance/stored-definition.ts'
@@ -84,15 +85,7 @@ function beliefOf(values: Values, definition: FlowDefinition, system: SystemAxis
 
 export function explainBeliefs(stored: StoredBeliefs): BeliefExplanation {
   const { definition, system, version, key, rows, events } = stored
-  const rules: BeliefRules = {
-    schema: {
-      keyTypes: definition.keys.map(({ type }) => type),
-      sequenceType: definition.sequenceType,
-      payloadTypes: definition.payload.map(({ type }) => type),
-      tracked: definition.payload.map(({ isTracked }) => isTracked),
-    },
-    systemType: system.type,
-  }
+  const rules: BeliefRules = { schema: eventSchemaOf(definition), systemType: system.type }
   const words = new BeliefWords(stored, rules)
   const bySystem = (a: Datum, b: Datum) => compareDatums(a, b, system.type)
   const bySequence = (a: Datum, b: Datum) => compareDatums(a, b, definition.sequenceType)

@@ -6,6 +6,7 @@ import { datumsEqual } from '../protocol/datum-order.ts'
 import type { Datum } from '../protocol/datum.ts'
 import { type WrittenValue, writtenValues } from './authorship.ts'
 import type { FlowDefinition } from './definition.ts'
+import { eventSchemaOf } from './event.ts'
 import { liveTruncates, watermarkOf } from './maintenance/kept-flow.ts'
 import { type FoundRow, type RowDifference, differencesOf } from './maintenance/verify-key.ts'
 import { type Winner, oracle } from './oracle.ts'
@@ -58,12 +59,7 @@ export interface KeyExplanation {
 export function explainKey(stored: StoredKey, key: readonly Datum[]): KeyExplanation {
   const { definition, pins, rows, rowEvents, state, tails } = stored
   const { scdType, sequenceType } = definition
-  const schema = {
-    keyTypes: definition.keys.map(({ type }) => type),
-    sequenceType,
-    payloadTypes: definition.payload.map(({ type }) => type),
-    tracked: definition.payload.map(({ isTracked }) => isTracked),
-  }
+  const schema = eventSchemaOf(definition)
   const all = [...rowEvents, ...state, ...tails]
   const truncates = liveTruncates(pins, sequenceType)
   const events = all.length === 0 ? [] : (oracle(all, schema, { truncates }).keys[0]?.events ?? [])

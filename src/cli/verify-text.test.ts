@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { VerifyReport } from '../cdc/maintenance/verify.ts'
+import type { VerifyReport } from '../cdc/maintenance/verify-report.ts'
 import { verifyText } from './verify-text.ts'
 
 const none = { keysThatDiffer: 0, missing: 0, unexpected: 0, stateMissing: 0, samples: [] }

@@ -1,5 +1,5 @@
 /** What `braid cdc verify` found, for people. */
-import type { Comparison, VerifyReport } from '../cdc/maintenance/verify.ts'
+import type { Comparison, VerifyReport } from '../cdc/maintenance/verify-report.ts'
 import type { Invariant } from '../cdc/maintenance/verify-key.ts'
 import { exactJson } from './exact-json.ts'
 import { plural } from './text-table.ts'

@@ -20,7 +20,9 @@ import {
   repairTarget,
   retrackTarget,
 } from '../cdc/maintenance/verbs.ts'
-import { type SourceEvents, type VerifyReport, verifyTarget } from '../cdc/maintenance/verify.ts'
+import type { SourceEvents } from '../cdc/maintenance/source-events.ts'
+import type { VerifyReport } from '../cdc/maintenance/verify-report.ts'
+import { verifyTarget } from '../cdc/maintenance/verify.ts'
 import type { ColumnSelection, FlowOptions } from '../cdc/options.ts'
 import { WorkingColumns } from '../cdc/working-rows.ts'
 import { type SourceRows, stagedSource } from '../commands/source.ts'

@@ -11,7 +11,13 @@ import { leavesOf } from '../leaves.ts'
 import { prepareBatch } from '../prepare.ts'
 import { type WorkingColumns, keyName, payloadName, row, systemSequence, writesName } from '../working-rows.ts'
 import { type MaintenanceContext, rowsIn } from './maintenance-context.ts'
-import type { SourceEvents } from './verify.ts'
+
+export interface SourceEvents {
+  /** Of a bitemporal target each with the `system` sequence at which it was learnt. */
+  readonly events: Iterable<CdcEvent>
+  /** Sequences of truncates. */
+  readonly truncates?: readonly Datum[] | undefined
+}
 
 /**
  * Rows that no event can be made of are left out where the flow sets them aside.
