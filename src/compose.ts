@@ -1,6 +1,6 @@
 /** Composition root of the library: tables by path on the local disk, with DuckDB loaded at the first use of data. */
-import { basename, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { basename } from 'node:path'
+import { localFolder } from './adapters/local-store/local-folder.ts'
 import { localStore } from './adapters/local-store/local-store.ts'
 import { systemEnvironment } from './adapters/system-environment.ts'
 import type { CheckpointWriter } from './ports/checkpoint-writer.ts'
@@ -164,7 +164,7 @@ export async function autoCdcFromSnapshots(options: SnapshotCdcOptions): Promise
 /** A type 2 target for reading: the rows of today, of a sequence, of a span, and what changed. */
 export async function historyTable(path: string, options: OpenOptions = {}): Promise<HistoryTable> {
   const { HistoryTable: History } = await import('./table/history-table.ts')
-  const parts = partsFor(folderOf(path), options)
+  const parts = partsFor(localFolder(path), options)
   if (await parts.log.exists()) return new History(parts)
   throw failure('DELTA_TABLE_NOT_FOUND', `there is no Delta table at ${path}`, { details: { path } })
 }
@@ -181,7 +181,7 @@ function flowSetting(
     properties: properties ?? {},
     setting: {
       plane: tables.target.plane,
-      tableName: basename(folderOf(target)),
+      tableName: basename(localFolder(target)),
       params: {},
       get nowMicros() {
         return BigInt(tables.target.environment.nowMs()) * 1000n
@@ -194,12 +194,10 @@ function flowSetting(
   }
 }
 
-const folderOf = (path: string): string => resolve(path.startsWith('file:') ? fileURLToPath(path) : path)
-
 const stateSuffix = '__cdc_state'
 const quarantineSuffix = '__cdc_quarantine'
 
-const statePath = (target: string): string => `../${basename(folderOf(target))}${stateSuffix}`
+const statePath = (target: string): string => `../${basename(localFolder(target))}${stateSuffix}`
 
 /** The target at a path, to be looked into, checked and looked after. Opening it reads nothing. */
 export async function cdcTarget(target: string, options: FlowTableOptions = {}): Promise<CdcTarget> {
@@ -209,7 +207,7 @@ export async function cdcTarget(target: string, options: FlowTableOptions = {}):
 
 /** A table by path as parts, opened without reading it. */
 export function tableAt(path: string): TableParts {
-  return partsFor(folderOf(path), {})
+  return partsFor(localFolder(path), {})
 }
 
 /** The tables of a target, opened without reading any. */
@@ -224,7 +222,7 @@ export function flowTables(target: string, options: FlowTableOptions = {}): Batc
       },
     )
   }
-  const path = folderOf(target)
+  const path = localFolder(target)
   const beside = (suffix: string, own: ObjectStore | undefined) =>
     partsFor(`${path}${suffix}`, { ...options, store: own })
   return {

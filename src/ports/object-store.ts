@@ -6,6 +6,9 @@ export interface ObjectStore {
   /** The table root, for messages and for data planes on the same machine. */
   readonly root: string
 
+  /** The same for every store of one place, whatever path led there. Absent: `root` is. */
+  identity?(): string
+
   /** Where a data plane finds the object: an absolute file path or URL. */
   locate(path: string): string
 
@@ -45,4 +48,9 @@ export interface ObjectHead {
 
 export interface ObjectEntry extends ObjectHead {
   readonly path: string
+}
+
+/** Two stores with the same are storage of one table. */
+export function identityOf(store: ObjectStore): string {
+  return store.identity?.() ?? store.root
 }

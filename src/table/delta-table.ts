@@ -17,7 +17,7 @@ import type { Snapshot } from '../log/snapshot.ts'
 import type { HistoryEntry } from '../log/table-log.ts'
 import { requireWritable, withFeatures } from '../protocol/features.ts'
 import type { LossyForms } from '../protocol/js-values.ts'
-import type { ObjectStore } from '../ports/object-store.ts'
+import { type ObjectStore, identityOf } from '../ports/object-store.ts'
 import type { Relation } from '../relation/tree.ts'
 import type { TableParts } from '../transaction/context.ts'
 import { mayHold } from '../transaction/file-facts.ts'
@@ -197,7 +197,7 @@ export class DeltaTable {
 
   /** Whether this is the table in that storage. */
   isAt(store: ObjectStore): boolean {
-    return this.#parts.log.store.root === store.root
+    return identityOf(this.#parts.log.store) === identityOf(store)
   }
 
   /** This table as a part of another statement's query: its latest version when that runs, files pruned by the conjuncts given. */

@@ -1,5 +1,5 @@
 /** One call of an object store as data, and a store whose every call passes through one function: what faults and schedules share. */
-import type { ObjectStore } from '../ports/object-store.ts'
+import { type ObjectStore, identityOf } from '../ports/object-store.ts'
 
 export type StoreMethod = 'get' | 'getRange' | 'head' | 'put' | 'createIfAbsent' | 'list' | 'sync' | 'delete'
 
@@ -14,6 +14,7 @@ export type Intercept = <T>(call: StoreCall, run: () => Promise<T>) => Promise<T
 export function interceptedStore(inner: ObjectStore, intercept: Intercept): ObjectStore {
   return {
     root: inner.root,
+    identity: () => identityOf(inner),
     locate: (path) => inner.locate(path),
     get: (path) => intercept({ method: 'get', path }, () => inner.get(path)),
     getRange: (path, start, end) => intercept({ method: 'getRange', path }, () => inner.getRange(path, start, end)),

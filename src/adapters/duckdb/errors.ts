@@ -26,6 +26,10 @@ const isMissingFile = (text: string): boolean =>
 const isFull = (text: string): boolean =>
   /No space left on device|disk (?:is )?full|quota exceeded|File too large/i.test(text)
 
+const isDenied = (text: string): boolean =>
+  text.startsWith('IO Error') &&
+  /Permission denied|Operation not permitted|Read-only file system|Not a directory|Is a directory/.test(text)
+
 const isCorrupt = (text: string): boolean =>
   /No magic bytes|too small to be a Parquet|Invalid Parquet|TProtocolException|Failed to read Parquet|Snappy decompression|ZSTD Decompression|Page .*checksum|footer length/i.test(
     text,
@@ -55,6 +59,13 @@ export function classified(error: unknown, signal: AbortSignal | undefined): Bra
       `The data file ${file ?? '(see the cause)'} is not in storage; restore it.`,
       { cause: error, details },
     )
+  }
+  if (isDenied(text)) {
+    return failure('STORAGE_UNAVAILABLE', `Storage refused ${file ?? 'a file'}: ${firstLine(text)}`, {
+      cause: error,
+      details,
+      advice: 'Give this process the right to the file or folder that is named, or choose another path.',
+    })
   }
   if (isCorrupt(text)) {
     return failure(

@@ -43,14 +43,37 @@ export function syncFile(path: string): void {
   }
 }
 
-/** Creates the folder and those above it, and makes each new name durable. */
+/**
+ * Creates the folder and those above it, and makes each new name durable. Step by step: Node's own recursive mkdir never ends where a file
+ * system denies that a folder above is there, as /proc does.
+ */
 function createFolder(folder: string): void {
-  const first = mkdirSync(folder, { recursive: true })
-  if (first === undefined) return
-  const top = dirname(first)
-  for (let current = dirname(folder); current.length >= top.length; current = dirname(current)) {
-    syncFolder(current)
-    if (current === top) break
+  const missing: string[] = []
+  for (let current = folder; !makeFolder(current, dirname(current) !== current); current = dirname(current))
+    missing.push(current)
+  for (const current of missing.reverse()) makeFolder(current, false)
+}
+
+/** @returns false if the folder above is missing and may be */
+function makeFolder(folder: string, mayLackParent: boolean): boolean {
+  try {
+    mkdirSync(folder)
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno === 'ENOENT' && mayLackParent) return false
+    if (errno !== 'EEXIST' && !isFolder(folder)) throw error
+    if (!isFolder(folder)) throw Object.assign(new Error(`${folder} is a file`), { code: 'ENOTDIR' })
+    return true
+  }
+  syncFolder(dirname(folder))
+  return true
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
   }
 }
 

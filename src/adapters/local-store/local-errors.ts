@@ -37,11 +37,26 @@ export function isAmbiguous(error: unknown): boolean {
   return code === 'EIO' || code === 'ETIMEDOUT' || code === 'ESTALE' || code === 'EINTR'
 }
 
+const mayNot = 'Give this process the right to it, or choose another path.'
+const cures: ReadonlyMap<string, string> = new Map([
+  ['EACCES', mayNot],
+  ['EPERM', mayNot],
+  ['EROFS', 'The file system is read-only: choose another path.'],
+  ['ENOTDIR', 'A part of the path is a file: choose another path, or move the file away.'],
+  ['ENOENT', 'A folder above it cannot be made there: choose another path.'],
+  ['ENAMETOOLONG', 'Choose a shorter path.'],
+  ['ELOOP', 'The symbolic links of the path lead in a circle: mend them.'],
+])
+
 export function storageFailure(verb: string, path: string, error: unknown): BraidlakeError {
   const errno = errnoOf(error)
   const details = { path, errno }
   if (fullCodes.has(errno)) {
     return failure('STORAGE_FULL', `cannot ${verb} ${path}: no space left (${errno})`, { details, cause: error })
   }
-  return failure('STORAGE_UNAVAILABLE', `cannot ${verb} ${path}: ${errno || String(error)}`, { details, cause: error })
+  return failure('STORAGE_UNAVAILABLE', `cannot ${verb} ${path}: ${errno || String(error)}`, {
+    details,
+    advice: cures.get(errno),
+    cause: error,
+  })
 }

@@ -1,12 +1,13 @@
 import { closeSync, fstatSync, openSync, readSync, readdirSync, readFileSync, statSync, unlinkSync } from 'node:fs'
 import type { Dirent, Stats } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { dirname, isAbsolute, join, resolve, sep } from 'node:path'
+import { dirname, isAbsolute, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { failure } from '../../base/errors.ts'
 import type { ObjectEntry, ObjectHead, ObjectStore } from '../../ports/object-store.ts'
 import { createDurably, replaceDurably, syncFile, syncFolder } from './durable-write.ts'
 import { isAbsent, storageFailure } from './local-errors.ts'
+import { localFolder, realFolder } from './local-folder.ts'
 
 /** Objects above this size are read through the thread pool, so that they do not hold up the process. */
 const syncReadLimitBytes = 4 * 1024 * 1024
@@ -14,12 +15,15 @@ const syncReadLimitBytes = 4 * 1024 * 1024
 /**
  * A table in a folder of a local file system. `root`: a path, or a `file:` URL; relative paths start at the working directory.
  * Commits need hard links; without them `createIfAbsent` throws STORAGE_UNSUITABLE.
+ *
+ * @throws INVALID_OPTION for a root that is no local folder
  */
 export function localStore(root: string): ObjectStore {
-  const folder = resolve(root.startsWith('file:') ? fileURLToPath(root) : root)
+  const folder = localFolder(root)
   const locate = (path: string): string => locateIn(folder, path)
   return {
     root: folder,
+    identity: () => realFolder(folder),
     locate,
     get: async (path) => readWhole(locate(path)),
     getRange: async (path, start, end) => readRange(locate(path), start, end),

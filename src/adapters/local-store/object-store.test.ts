@@ -135,6 +135,7 @@ function compiledStore(): string {
     'base/errors',
     'adapters/local-store/local-errors',
     'adapters/local-store/durable-write',
+    'adapters/local-store/local-folder',
     'adapters/local-store/local-store',
   ]
   for (const file of files) {
