@@ -122,10 +122,32 @@ test.each([
   ['semicolons and blanks', 'SELECT 9 AS k ; ;\n'],
   ['a comment', 'SELECT 9 AS k -- the last'],
   ['a comment with a semicolon', 'SELECT 9 AS k -- the last;'],
+  ['a comment after its semicolon', 'SELECT 9 AS k; -- the last'],
+  ['comments and semicolons', 'SELECT 9 AS k; -- one; two\n /* three; */ ; -- four'],
+  ['a comment before its semicolon', 'SELECT 9 AS k -- the; last\n; /* ; */'],
+  ['texts that look like an end', "SELECT k FROM (VALUES (9, '; -- x')) v(k, s) WHERE s = '; -- x' OR s = $$;$$; -- y"],
+  ['a text that looks like an end, at its end', "SELECT 9 AS k WHERE '; -- x' <> ';'"],
   ['ORDER BY and LIMIT', 'SELECT k FROM range(10) x(k) ORDER BY k DESC LIMIT 1'],
   ['WITH before it', 'WITH a AS (SELECT 9 AS k) SELECT * FROM a'],
-])('a query source with %s -> its rows', async (_what, query) => {
+])('a query with %s -> its rows, also as a source, with parameters or without', async (_what, query) => {
   const store = await createOn(bed, { schema, files: [] })
-  await openOn(bed, store).append({ query })
-  expect(await rowsOf(openOn(bed, store))).toEqual(['9:'])
+  const table = openOn(bed, store)
+  expect(await (await table.query(query)).toArray()).toEqual([{ k: expect.anything() as unknown }])
+  await table.append({ query })
+  await table.append({ query: query.replace('9', '$nine::INTEGER'), params: query.includes('9') ? { nine: 9 } : {} })
+  expect(await rowsOf(table)).toEqual(['9:', '9:'])
+})
+
+test.each([
+  ['nothing', ' ', 'EXPRESSION_SYNTAX'],
+  ['a comment alone', '-- SELECT 9 AS k', 'EXPRESSION_SYNTAX'],
+  ['semicolons alone', ' ; ;', 'EXPRESSION_SYNTAX'],
+  ['a comment that does not end', 'SELECT 9 AS k; /* x', 'EXPRESSION_SYNTAX'],
+  ['two statements', 'SELECT 9 AS k; SELECT 8 AS k', 'EXPRESSION_UNSUPPORTED'],
+  ['a statement of another kind', 'SELECT 9 AS k; DROP TABLE x', 'EXPRESSION_UNSUPPORTED'],
+])('a query that is %s -> refused, and no row comes', async (_what, query, code) => {
+  const table = openOn(bed, await createOn(bed, { schema, files: [] }))
+  await expect(table.query(query)).rejects.toMatchObject({ code })
+  await expect(table.append({ query })).rejects.toMatchObject({ code })
+  expect(await rowsOf(table)).toEqual([])
 })

@@ -76,7 +76,8 @@ export async function selectInto(
   const views = await createViews(engine, vectors, session, input)
   try {
     const values = parameterValues(session.api, input.params)
-    const query = nested(input.sql)
+    // On lines of its own, so that a comment at its end ends.
+    const query = `(\n${await withoutTerminator(session, input.sql)}\n)`
     const shape = await session.stream(`SELECT * FROM ${query} LIMIT 0`, options, values)
     const columns = columnsOf(shape)
     const outputs = columns.map(({ type }, place) => `CAST(#${place + 1} AS ${sqlType(type)}) AS c${place}`)
@@ -93,8 +94,24 @@ export async function selectInto(
   }
 }
 
-/** A SELECT inside another: without the semicolon it may end with, and on lines of its own, so that a comment at its end ends. */
-const nested = (sql: string): string => `(\n${sql.replace(/[\s;]+$/, '')}\n)`
+/** Semicolons, from the last one, among which a statement's own end is looked for; the others stand in comments behind it. */
+const terminatorsTried = 20
+
+/**
+ * The one SELECT of a text without the semicolon that ends it and what follows, so that it can stand inside another. DuckDB's parser is asked
+ * where that is: a semicolon may be a part of texts and comments. The end is there where no statement follows and one comes before.
+ */
+async function withoutTerminator(session: Session, sql: string): Promise<string> {
+  const places = [...sql.matchAll(/;/g)].slice(-terminatorsTried).map(({ index }) => index)
+  if (places.length === 0) return sql
+  const cuts = places.map((at) => `(${at}, ${quoteText(sql.slice(0, at))}, ${quoteText(sql.slice(at))})`)
+  const count = (text: string) => `json_array_length(json_serialize_sql(${text}::VARCHAR), '$.statements')`
+  const [chunk] = await session.run(
+    `SELECT min(place)::INTEGER FROM (VALUES ${cuts.join(', ')}) AS cuts(place, head, rest) WHERE ${count('rest')} = 0 AND ${count('head')} = 1`,
+  )
+  const at = chunk?.getRowValues(0)[0]
+  return typeof at === 'number' ? sql.slice(0, at) : sql
+}
 
 function columnsOf(stream: ResultStream): readonly RelationColumn[] {
   const { result } = stream
@@ -149,6 +166,8 @@ async function serialized(session: Session, sql: string): Promise<unknown> {
     readonly statements?: readonly unknown[]
   }
   const count = answer.statements?.length ?? 1
+  if (count === 0)
+    throw failure('EXPRESSION_SYNTAX', 'A query is one SELECT, and this text holds none.', { details: { sql } })
   if (count > 1)
     throw failure('EXPRESSION_UNSUPPORTED', `A query is one SELECT, and this text holds ${count}.`, {
       details: { sql },
