@@ -147,7 +147,7 @@ export class TargetWrite {
     }
     const domains = pins.map((domainMetadata): Action => ({ kind: 'domainMetadata', domainMetadata }))
     const actions: Action[] = [{ kind: 'commitInfo', commitInfo: info }, ...domains, ...asActions(encoded)]
-    await this.#sync([...encoded.adds.map(({ path }) => path), ...this.state.vectorFiles])
+    await this.#sync(encoded.adds.map(({ path }) => path))
     this.puts++
     const outcome = await log.commit(version, actions, this.#txnId)
     telemetry.event('braidlake.commit', { version, outcome, puts: this.puts })

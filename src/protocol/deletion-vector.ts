@@ -23,9 +23,6 @@ const fileVersion = 1
 /** Z85 text of a 16-byte UUID. */
 const uuidTextLength = 20
 
-/** A vector whose blob is no larger is kept in the log rather than in a file of its own. */
-export const maxInlineBytes = 2048
-
 /**
  * Positions of a blob.
  *
@@ -123,7 +120,7 @@ function checked(blob: Uint8Array, descriptor: DeletionVectorDescriptor): RowPos
   throw corrupt(`it holds ${positions.count} rows, the log says ${descriptor.cardinality}`, descriptor)
 }
 
-/** The descriptor of a vector kept in the log. */
+/** The descriptor of a vector kept in the log, as other writers may leave it; this one keeps vectors in files (decision 0021). */
 export function inlineDescriptor(positions: RowPositions): DeletionVectorDescriptor {
   const blob = encodeDeletionVectorBlob(positions)
   return { storageType: 'i', pathOrInlineDv: encodeZ85(blob), sizeInBytes: blob.length, cardinality: positions.count }

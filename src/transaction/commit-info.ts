@@ -1,5 +1,6 @@
 /** The commitInfo action: who did what, from which version, in the words Spark's history shows. */
 import type { Json } from '../base/json.ts'
+import { printJson } from '../base/json-exact.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import type { CommitInfo } from '../protocol/actions.ts'
 import type { Isolation } from './context.ts'
@@ -38,7 +39,7 @@ export function commitInfoOf(input: CommitInfoInput): CommitInfo {
   return {
     timestamp: input.nowMs,
     operation,
-    operationParameters: parameters,
+    operationParameters: inTexts(parameters),
     readVersion: input.snapshot.version,
     isolationLevel: input.isolation,
     isBlindAppend,
@@ -58,6 +59,13 @@ function sequence(executed: readonly ExecutedStatement[]): Record<string, Json> 
   const last = executed.at(-1)
   if (last?.statement.parameters['mode'] === 'Overwrite') return { ...last.statement.parameters }
   return { statements: executed.map(({ statement }) => statement.operation) }
+}
+
+/** Spark takes a parameter for a text, and one commit with another would fail its history of the whole table: what is none is JSON in a text. */
+function inTexts(parameters: Readonly<Record<string, Json>>): Record<string, Json> {
+  return Object.fromEntries(
+    Object.entries(parameters).map(([name, value]) => [name, typeof value === 'string' ? value : printJson(value)]),
+  )
 }
 
 function metricsJson(metrics: CommitMetrics): Record<string, Json> {

@@ -11,12 +11,7 @@ import { failure } from '../base/errors.ts'
 import { cacheKey, loadDeletionVector } from '../log/deletion-vectors.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import type { Action, AddFile, DeletionVectorDescriptor, RemoveFile } from '../protocol/actions.ts'
-import {
-  deletionVectorId,
-  inlineDescriptor,
-  maxInlineBytes,
-  packDeletionVectorFile,
-} from '../protocol/deletion-vector.ts'
+import { deletionVectorId, deletionVectorPath, packDeletionVectorFile } from '../protocol/deletion-vector.ts'
 import type { RowPositions } from '../protocol/row-positions.ts'
 import { noPositions } from '../protocol/row-positions.ts'
 import { printStatistics } from '../protocol/statistics-json.ts'
@@ -69,6 +64,7 @@ export async function encode(
     rowsCopied = files.reduce((sum, file) => sum + file.rowCount, 0)
   }
   adds.push(...(await ownAdds(state, newest, nowMs, options)))
+  discardVectors(state, cache, adds)
   return { adds, removes, rowsCopied }
 }
 
@@ -151,47 +147,49 @@ async function withVectors(
   cache: EncodingCache,
   nowMs: number,
 ): Promise<AddFile[]> {
-  const pending: Removal[] = []
-  for (const removal of removals) {
-    const { path } = removal.live
-    const key = vectorKey(removal)
-    if (cache.vectors.get(path)?.key === key) continue
-    const descriptor = inlineDescriptor(removal.total)
-    if (descriptor.sizeInBytes > maxInlineBytes) pending.push(removal)
-    else {
-      cache.vectors.set(path, { key, descriptor, stats: wideStatistics(newest, removal) })
-      state.parts.vectors.set(cacheKey(descriptor), removal.total)
-    }
-  }
-  if (pending.length > 0) await packVectors(state, newest, pending, cache)
+  const pending = removals.filter((removal) => cache.vectors.get(removal.live.path)?.key !== vectorKey(removal))
+  const descriptors = await packVectors(
+    state,
+    pending.map(({ total }) => total),
+  )
+  pending.forEach((removal, index) => {
+    const descriptor = must(descriptors[index], 'a descriptor for each vector')
+    const stats = wideStatistics(newest, removal)
+    cache.vectors.set(removal.live.path, { key: vectorKey(removal), descriptor, stats })
+  })
   return removals.map(({ live }) => {
     const { descriptor, stats } = must(cache.vectors.get(live.path), 'an encoded vector')
     return { ...live, modificationTime: nowMs, dataChange: true, deletionVector: descriptor, stats }
   })
 }
 
-/** All vectors too big for the log go into one file, written and durable before the commit that names it. */
+/**
+ * Vectors in one file, written and durable before the commit that names it. Never in the log itself, which the protocol allows: Spark's
+ * VACUUM fails on a table that has such a vector, or had one within the retention of its tombstones.
+ */
 async function packVectors(
   state: TransactionState,
-  newest: Snapshot,
-  removals: readonly Removal[],
-  cache: EncodingCache,
-): Promise<void> {
-  const packed = packDeletionVectorFile(
-    state.parts.environment.uuid(),
-    removals.map((removal) => removal.total),
-  )
+  vectors: readonly RowPositions[],
+): Promise<readonly DeletionVectorDescriptor[]> {
+  if (vectors.length === 0) return []
+  const { environment, log, vectors: known } = state.parts
+  const packed = packDeletionVectorFile(environment.uuid(), vectors)
   // Noted first: a put that fails may still have written the file, and what failed must be deleted.
   state.vectorFiles.push(packed.path)
-  await state.parts.log.store.put(packed.path, packed.bytes)
-  removals.forEach((removal, index) => {
-    const descriptor = must(packed.descriptors[index], 'a descriptor for each vector')
-    cache.vectors.set(removal.live.path, {
-      key: vectorKey(removal),
-      descriptor,
-      stats: wideStatistics(newest, removal),
-    })
-  })
+  await log.store.put(packed.path, packed.bytes)
+  packed.descriptors.forEach((descriptor, index) => known.set(cacheKey(descriptor), vectors[index] ?? noPositions))
+  return packed.descriptors
+}
+
+/** Files of vectors that an earlier attempt wrote and this one does not name: they go once the commit is there. */
+function discardVectors(state: TransactionState, cache: EncodingCache, adds: readonly AddFile[]): void {
+  const named = new Set(adds.map(({ deletionVector }) => deletionVector && deletionVectorPath(deletionVector)))
+  const unused = state.vectorFiles.filter((path) => !named.has(path) && !state.discarded.includes(path))
+  if (unused.length === 0) return
+  state.discarded.push(...unused)
+  for (const [path, { descriptor }] of cache.vectors) {
+    if (unused.includes(deletionVectorPath(descriptor) ?? '')) cache.vectors.delete(path)
+  }
 }
 
 /** Equal for equal work: the vector built on, and our positions (their number and sum; a position counts once). */
@@ -273,8 +271,8 @@ async function withoutDead(
   nowMs: number,
   options: RunOptions,
 ): Promise<AddFile[]> {
-  const descriptor = inlineDescriptor(dead)
-  if (usesDeletionVectors(newest) && descriptor.sizeInBytes <= maxInlineBytes) {
+  if (usesDeletionVectors(newest)) {
+    const [descriptor] = await packVectors(state, [dead])
     const statistics = { ...own.written.statistics, numRecords: own.written.rowCount, tightBounds: false }
     return [
       {

@@ -260,7 +260,7 @@ export class Transaction {
       nowMs: environment.nowMs(),
     })
     const actions: Action[] = [{ kind: 'commitInfo', commitInfo: info }, ...this.#termsActions(), ...asActions(encoded)]
-    const ours = [...encoded.adds.map((add) => add.path), ...this.#state.vectorFiles]
+    const ours = encoded.adds.map((add) => add.path)
     await this.#syncOnce(ours.filter((path) => snapshot.files.get(path) === undefined))
     throwIfCancelled(this.#settings.signal)
     this.#puts++
