@@ -123,9 +123,7 @@ export function selectScope(select: SqlSelect, snapshot: Snapshot, setting: Stat
     throw failure(
       'EXPRESSION_UNSUPPORTED',
       `a subquery may read the target only, which is \`t\` or \`${setting.tableName}\`, not \`${table}\``,
-      {
-        details: { table },
-      },
+      { details: { table }, advice: 'query() reads several tables, and a MERGE takes their rows as its source.' },
     )
   }
   const { alias } = select.from

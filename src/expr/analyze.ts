@@ -121,6 +121,7 @@ function resolveColumn(parts: readonly string[], context: AnalyzeContext): Expr 
       `The subquery reads \`${parts.join('.')}\` of the statement around it: correlated subqueries are not supported.`,
       {
         details: { name: parts.join('.') },
+        advice: 'Read with query(), and change rows with a MERGE whose source is a query.',
       },
     )
   }

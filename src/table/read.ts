@@ -2,12 +2,13 @@
 import { failure } from '../base/errors.ts'
 import { type StatementSetting, bindCondition, targetScope } from '../commands/binding.ts'
 import { columnNamed } from '../commands/assignments.ts'
+import { askQuestions } from '../commands/questions.ts'
 import { liveScan } from '../commands/target-relations.ts'
 import { analyzePredicate } from '../expr/analyze.ts'
 import { parseExpression } from '../expr/parse.ts'
 import { tableScope } from '../expr/scope.ts'
 import type { Expr } from '../expr/tree.ts'
-import { and, col, columnNames, isTrueLiteral } from '../expr/walk.ts'
+import { and, col, columnNames, isTrueLiteral, trueLiteral } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'
 import { type LossyForms, toJs } from '../protocol/js-values.ts'
 import type { Batch } from '../relation/data-plane.ts'
@@ -20,20 +21,25 @@ export interface RowsInput {
   readonly columns?: readonly string[] | undefined
 }
 
-/** The relation of the rows asked for, its output columns named as the table has them; and the bound condition. */
+/**
+ * The relation of the rows asked for, its output columns named as the table has them; and the bound condition. Subqueries over the table are
+ * answered first, from the same files; `asksTable` says that there were some.
+ */
 export async function rowsRelation(
   snapshot: Snapshot,
   input: RowsInput,
   setting: StatementSetting,
   filesOf: (where: Expr) => Promise<readonly ScanFile[]>,
-): Promise<{ readonly relation: Relation; readonly where: Expr }> {
-  const where = bindCondition(input.where, targetScope(snapshot, setting), setting)
+): Promise<{ readonly relation: Relation; readonly where: Expr; readonly asksTable: boolean }> {
+  const view = { snapshot, wholeTable: () => filesOf(trueLiteral) }
+  const { answers } = await askQuestions(input.where === undefined ? [] : [input.where], setting, view)
+  const where = bindCondition(input.where, targetScope(snapshot, setting), setting, answers)
   const wanted = input.columns?.map((name) => columnNamed(snapshot, name)) ?? snapshot.columns
   const names = new Set([...wanted.map(({ name }) => `t.${name}`), ...columnNames(where)])
   const scan = liveScan(snapshot, await filesOf(where), names)
   const filtered: Relation = isTrueLiteral(where) ? scan : { kind: 'filter', input: scan, where }
   const columns = wanted.map(({ name, type }) => ({ name, value: col(`t.${name}`, type) }))
-  return { relation: { kind: 'project', input: filtered, columns }, where }
+  return { relation: { kind: 'project', input: filtered, columns }, where, asksTable: answers !== undefined }
 }
 
 export async function* rowObjects(

@@ -92,11 +92,12 @@ export class TableTransaction {
     const { state, snapshot } = this.#tx
     const plane = await this.#parts.plane()
     const setting = this.#with(options)
-    const { relation, where } = await rowsRelation(snapshot, options, setting, (condition) =>
+    const { relation, where, asksTable } = await rowsRelation(snapshot, options, setting, (condition) =>
       state.filesFor(state.executed.length, (add) => mayHold(snapshot, condition, add)),
     )
     checkParametersUsed(setting.parsed.values(), options.params)
-    this.#shown.add(options.where === undefined ? undefined : where)
+    // Any row may have a part in the answer to a subquery.
+    this.#shown.add(options.where === undefined || asksTable ? undefined : where)
     yield* rowObjects(plane.query(relation, options), plane.columnsOf(relation), options)
   }
 
