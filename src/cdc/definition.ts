@@ -10,6 +10,7 @@ import type { Expr } from '../expr/tree.ts'
 import { call, col } from '../expr/walk.ts'
 import type { DataType, StructType } from '../protocol/types.ts'
 import type { RelationColumn } from '../relation/tree.ts'
+import { checkLists, checkNames, checkSelected } from './definition-names.ts'
 import type { ColumnSelection, FlowOptions } from './options.ts'
 
 export interface PayloadColumn extends RelationColumn {
@@ -77,12 +78,14 @@ export function defineFlow(
   const scdType = options.storedAs === 'bitemporal' ? 2 : (options.storedAsScdType ?? 1)
   const system = systemAxis(options, columns)
   const ours = scdType === 2 ? [names.start, names.end, names.metadata] : [names.metadata]
-  checkReserved(columns, system === undefined ? ours : [...ours, system.names.start, system.names.end])
+  const added = system === undefined ? ours : [...ours, system.names.start, system.names.end]
+  checkReserved(columns, added)
   const find = (wanted: readonly string[]) => named(columns, wanted)
   const keys = find(options.keys)
   const sequence = find(typeof options.sequenceBy === 'string' ? [options.sequenceBy] : options.sequenceBy)
   for (const part of sequence) checkOrderable(part)
   const selected = select(columns, options)
+  checkNames(selected, added)
   const outside = keys.filter((key) => !selected.includes(key))
   if (outside.length > 0) {
     throw failure('AUTOCDC_KEY_NOT_IN_SELECTED_SCHEMA', `the columns selected leave out ${list(outside)}`, {
@@ -90,24 +93,12 @@ export function defineFlow(
     })
   }
   const values = selected.filter((column) => !keys.includes(column))
-  const tracked = selection(options.trackHistory, values, find)
-  const ignored = options.ignoreNullUpdates === true ? values : selection(options.ignoreNullUpdates, values, find, [])
   const listed = options.columnsToUpdate === undefined ? undefined : find([options.columnsToUpdate])[0]
   if (listed !== undefined && (listed.type.kind !== 'array' || listed.type.element.kind !== 'string')) {
     throw invalid(`columnsToUpdate must name an array of strings, and \`${listed.name}\` is none`, listed.name)
   }
-  const payload = values.map((column): PayloadColumn => ({
-    ...column,
-    isTracked: tracked.includes(column),
-    mayStay: listed !== undefined || ignored.includes(column),
-  }))
-  for (const column of payload) {
-    if (scdType === 2 && column.isTracked && holdsMap(column.type))
-      throw invalid(
-        `\`${column.name}\` holds a map, which cannot be compared: leave it out of the tracked columns`,
-        column.name,
-      )
-  }
+  const payload = payloadOf(options, selected, values, listed !== undefined, find)
+  if (scdType === 2) requireComparable(payload)
   return {
     flow: options.flow,
     scdType,
@@ -131,6 +122,34 @@ export function defineFlow(
   }
 }
 
+function payloadOf(
+  { trackHistory, ignoreNullUpdates }: FlowOptions,
+  selected: readonly RelationColumn[],
+  values: readonly RelationColumn[],
+  mayAllStay: boolean,
+  find: (names: readonly string[]) => readonly RelationColumn[],
+): PayloadColumn[] {
+  const tracked = selection(trackHistory, values, find)
+  const ignored = ignoreNullUpdates === true ? values : selection(ignoreNullUpdates, values, find, [])
+  if (isListed(trackHistory)) checkSelected('trackHistory', tracked, selected)
+  if (isListed(ignoreNullUpdates)) checkSelected('ignoreNullUpdates', ignored, selected)
+  return values.map((column) => ({
+    ...column,
+    isTracked: tracked.includes(column),
+    mayStay: mayAllStay || ignored.includes(column),
+  }))
+}
+
+function requireComparable(payload: readonly PayloadColumn[]): void {
+  for (const { name, type, isTracked } of payload) {
+    if (isTracked && holdsMap(type))
+      throw invalid(`\`${name}\` holds a map, which cannot be compared: leave it out of the tracked columns`, name)
+  }
+}
+
+const isListed = (wanted: ColumnSelection | boolean | undefined): boolean =>
+  typeof wanted === 'object' && 'on' in wanted
+
 const fromSource = ({ name, type }: RelationColumn): Expr => col(`s.${name}`, type)
 
 function checkOptions(options: FlowOptions): void {
@@ -144,6 +163,7 @@ function checkOptions(options: FlowOptions): void {
   if (options.columns !== undefined && options.exceptColumns !== undefined) {
     throw failure('AUTOCDC_BOTH_COLUMN_LIST_AND_EXCEPT_COLUMN_LIST', 'columns and exceptColumns exclude each other')
   }
+  checkLists(options)
   if (ignoreNullUpdates !== undefined && options.columnsToUpdate !== undefined) {
     throw failure(
       'AUTOCDC_CONFLICTING_IGNORE_NULL_UPDATES_OPTIONS',

@@ -24,6 +24,16 @@ export const stateColumn = {
   system: '__system',
 } as const
 
+/** Columns of the quarantine besides the user's. */
+export const quarantineColumn = {
+  flow: '__flow',
+  reason: '__reason',
+  /** The target's version that the batch was computed against. */
+  version: '__version',
+  sequence: '__sequence',
+  isDelete: '__is_delete',
+} as const
+
 const nullable = { nullable: true, metadata: {} } as const
 
 function writtenType(definition: FlowDefinition): DataType {

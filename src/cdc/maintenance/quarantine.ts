@@ -16,6 +16,7 @@ import type { TableParts } from '../../transaction/context.ts'
 import type { FlowDefinition } from '../definition.ts'
 import { createTable } from '../flow-tables.ts'
 import { growTable } from '../growing-tables.ts'
+import { quarantineColumn } from '../layout.ts'
 import { shapedFor, writeBeside } from '../side-writes.ts'
 import { sourceOf } from '../state-log.ts'
 import { sequenceOf } from '../event-rows.ts'
@@ -25,16 +26,6 @@ import { booleanType, longOf, no, nothing, stringOf, surely, when, yes } from '.
 import { keyName, payloadName, row } from '../working-rows.ts'
 
 export type QuarantineReason = 'NULL_SEQUENCE' | 'NULL_KEY' | 'BELOW_WATERMARK' | 'SEQUENCE_CONFLICT'
-
-/** Columns of the quarantine besides the user's. */
-export const quarantineColumn = {
-  flow: '__flow',
-  reason: '__reason',
-  /** The target's version that the batch was computed against. */
-  version: '__version',
-  sequence: '__sequence',
-  isDelete: '__is_delete',
-} as const
 
 function quarantineColumns({ selected, sequenceType }: FlowDefinition): readonly RelationColumn[] {
   return [
