@@ -1,5 +1,5 @@
 /** The clauses of a MERGE, bound: numbered in the order written, so that the first whose condition holds is the one that acts. */
-import { type ErrorCode, failure } from '../base/errors.ts'
+import { failure } from '../base/errors.ts'
 import type { ClauseEffect } from '../conflict/footprint.ts'
 import type { Expr } from '../expr/tree.ts'
 import { isTrueLiteral } from '../expr/walk.ts'
@@ -72,26 +72,28 @@ export function bindClauses(
   })
 }
 
-const unreachableCodes = {
-  matched: 'DELTA_NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION',
-  'not-matched': 'DELTA_NON_LAST_NOT_MATCHED_CLAUSE_OMIT_CONDITION',
-  'not-matched-by-source': 'DELTA_NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION',
-} as const satisfies Record<MergeClause['when'], ErrorCode>
-
 /** As in Spark: only the last clause of its kind may omit its condition, for none after it would ever act. */
 function requireReachable(clauses: readonly MergeClause[]): void {
   const unconditional = new Map<MergeClause['when'], number>()
-  for (const [number, { when, condition, action }] of clauses.entries()) {
-    const earlier = unconditional.get(when)
-    if (earlier !== undefined) {
-      const kind = when.replaceAll('-', ' ').toUpperCase()
-      throw failure(
-        unreachableCodes[when],
-        `clause ${number + 1} of the MERGE (${kind}, ${action}) can never act: clause ${earlier + 1}, of the same kind and before it, has no condition`,
-        { details: { clause: number + 1, after: earlier + 1 } },
-      )
-    }
-    if (condition === undefined) unconditional.set(when, number)
+  for (const [number, clause] of clauses.entries()) {
+    const earlier = unconditional.get(clause.when)
+    if (earlier !== undefined) throw unreachableClause(clause, number + 1, earlier + 1)
+    if (clause.condition === undefined) unconditional.set(clause.when, number)
+  }
+}
+
+/** Clauses are counted from 1. */
+function unreachableClause({ when, action }: MergeClause, clause: number, after: number): Error {
+  const kind = when.replaceAll('-', ' ').toUpperCase()
+  const message = `clause ${clause} of the MERGE (${kind}, ${action}) can never act: clause ${after}, of the same kind and before it, has no condition`
+  const options = { details: { clause, after } }
+  switch (when) {
+    case 'matched':
+      return failure('DELTA_NON_LAST_MATCHED_CLAUSE_OMIT_CONDITION', message, options)
+    case 'not-matched':
+      return failure('DELTA_NON_LAST_NOT_MATCHED_CLAUSE_OMIT_CONDITION', message, options)
+    case 'not-matched-by-source':
+      return failure('DELTA_NON_LAST_NOT_MATCHED_BY_SOURCE_CLAUSE_OMIT_CONDITION', message, options)
   }
 }
 
