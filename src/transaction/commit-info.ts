@@ -43,7 +43,7 @@ export function commitInfoOf(input: CommitInfoInput): CommitInfo {
     readVersion: input.snapshot.version,
     isolationLevel: input.isolation,
     isBlindAppend,
-    operationMetrics: metricsJson(input.metrics),
+    operationMetrics: metricsJson(operation, input.metrics),
     engineInfo,
     txnId: input.txnId,
   }
@@ -68,15 +68,50 @@ function inTexts(parameters: Readonly<Record<string, Json>>): Record<string, Jso
   )
 }
 
-function metricsJson(metrics: CommitMetrics): Record<string, Json> {
-  return {
-    numTargetRowsInserted: String(metrics.rowsInserted),
-    numTargetRowsUpdated: String(metrics.rowsUpdated),
-    numTargetRowsDeleted: String(metrics.rowsDeleted),
-    numTargetRowsCopied: String(metrics.rowsCopied),
-    numTargetFilesAdded: String(metrics.filesAdded),
-    numTargetFilesRemoved: String(metrics.filesRemoved),
-    numTargetDeletionVectorsAdded: String(metrics.deletionVectorsAdded),
-    numTargetBytesAdded: String(metrics.bytesAdded),
+/** By the names Spark gives them, which differ from verb to verb: tools find the rows of a commit under those. */
+function metricsJson(operation: string, metrics: CommitMetrics): Record<string, Json> {
+  return Object.fromEntries(namedMetrics(operation, metrics).map(([name, value]) => [name, String(value)]))
+}
+
+function namedMetrics(operation: string, metrics: CommitMetrics): readonly (readonly [string, number])[] {
+  switch (operation) {
+    case 'WRITE':
+      return [
+        ['numFiles', metrics.filesAdded],
+        ['numOutputRows', metrics.rowsInserted],
+        ['numOutputBytes', metrics.bytesAdded],
+        ...(metrics.filesRemoved === 0 ? [] : removedMetrics(metrics)),
+      ]
+    case 'DELETE':
+      return [...removedMetrics(metrics), ['numAddedFiles', metrics.filesAdded], ['numAddedBytes', metrics.bytesAdded]]
+    case 'UPDATE':
+      return [
+        ['numUpdatedRows', metrics.rowsUpdated],
+        ['numCopiedRows', metrics.rowsCopied],
+        ['numRemovedFiles', metrics.filesRemoved],
+        ['numDeletionVectorsAdded', metrics.deletionVectorsAdded],
+        ['numAddedFiles', metrics.filesAdded],
+        ['numAddedBytes', metrics.bytesAdded],
+      ]
+    default:
+      return [
+        ['numTargetRowsInserted', metrics.rowsInserted],
+        ['numTargetRowsUpdated', metrics.rowsUpdated],
+        ['numTargetRowsDeleted', metrics.rowsDeleted],
+        ['numTargetRowsCopied', metrics.rowsCopied],
+        ['numTargetFilesAdded', metrics.filesAdded],
+        ['numTargetFilesRemoved', metrics.filesRemoved],
+        ['numTargetDeletionVectorsAdded', metrics.deletionVectorsAdded],
+        ['numTargetBytesAdded', metrics.bytesAdded],
+      ]
   }
+}
+
+function removedMetrics(metrics: CommitMetrics): readonly (readonly [string, number])[] {
+  return [
+    ['numDeletedRows', metrics.rowsDeleted],
+    ['numCopiedRows', metrics.rowsCopied],
+    ['numRemovedFiles', metrics.filesRemoved],
+    ['numDeletionVectorsAdded', metrics.deletionVectorsAdded],
+  ]
 }

@@ -60,6 +60,34 @@ test('every verb, and several in one commit -> each parameter in the log is a te
   expect(parameters).toContainEqual(['statements', '["DELETE","WRITE"]'])
 })
 
+test.each<[string, (table: DeltaTable) => Promise<unknown>, Readonly<Record<string, string>>]>([
+  ['append', (table) => table.append([{ k: 11, v: 'b' }]), { numOutputRows: '1', numFiles: '1' }],
+  [
+    'delete',
+    (table) => table.delete('k < 2'),
+    { numDeletedRows: '2', numDeletionVectorsAdded: '1', numCopiedRows: '0' },
+  ],
+  ['update', (table) => table.update({ v: "'b'" }, { where: 'k = 1' }), { numUpdatedRows: '1', numAddedFiles: '2' }],
+  ['overwrite', (table) => table.overwrite([{ k: 1, v: 'b' }]), { numOutputRows: '1', numDeletedRows: '10' }],
+  [
+    'merge',
+    (table) =>
+      table
+        .merge([{ k: 1, v: 'b' }], { on: 't.k = s.k' })
+        .whenMatched()
+        .updateAll()
+        .execute(),
+    { numTargetRowsUpdated: '1', numTargetRowsInserted: '0' },
+  ],
+])('%s -> its metrics have the names that Spark gives those of the verb', async (_name, run, expected) => {
+  const store = memoryStore()
+  const table = await newTable(store)
+  await table.append(rows)
+  await run(table)
+  const [last] = await table.history(1)
+  expect(last?.commitInfo?.operationMetrics).toMatchObject(expected)
+})
+
 test('few rows deleted -> their vector is in a file, for Spark cannot vacuum a table with one in its log', async () => {
   const store = memoryStore()
   const table = await newTable(store)
