@@ -4,7 +4,7 @@
  */
 import { type ErrorCode, failure } from '../base/errors.ts'
 import { type StatementSetting, parseOnce } from '../commands/binding.ts'
-import { analyze, analyzePredicate } from '../expr/analyze.ts'
+import { analyzePredicate } from '../expr/analyze.ts'
 import { nearest, tableScope } from '../expr/scope.ts'
 import type { Expr } from '../expr/tree.ts'
 import { call, col } from '../expr/walk.ts'
@@ -12,6 +12,7 @@ import type { DataType, StructType } from '../protocol/types.ts'
 import type { RelationColumn } from '../relation/tree.ts'
 import { checkLists, checkNames, checkSelected } from './definition-names.ts'
 import type { ColumnSelection, FlowOptions } from './options.ts'
+import { any, stringOf, surely } from './terms.ts'
 
 export interface PayloadColumn extends RelationColumn {
   /** A change of it opens a new row (type 2). */
@@ -117,7 +118,7 @@ export function defineFlow(
       isDelete: predicate(options.applyAsDeleteWhen, 'applyAsDeleteWhen', columns, setting),
       isTruncate: predicate(options.applyAsTruncateWhen, 'applyAsTruncateWhen', columns, setting),
       value: fromSource,
-      writes: (column, value) => writes(column, value, listed, columns, setting),
+      writes: (column, value) => writes(column, value, listed),
     },
   }
 }
@@ -287,20 +288,16 @@ function predicate(
   return analyzePredicate(parseOnce(text, setting), tableScope(columns, ['s', 'source'], 's.'), { frozen }, what)
 }
 
-/** Keys are always written; a NULL is written where its column is not to be ignored. */
-function writes(
-  column: PayloadColumn,
-  value: Expr,
-  listed: RelationColumn | undefined,
-  columns: readonly RelationColumn[],
-  setting: StatementSetting,
-): Expr | undefined {
-  if (!column.mayStay) return undefined
+/**
+ * Keys are always written; a NULL is written where its column is not to be ignored. A list names a column as its source spells it, or all
+ * in small or all in capital letters, as some sources do whatever the column's name.
+ */
+function writes({ name, mayStay }: PayloadColumn, value: Expr, listed: RelationColumn | undefined): Expr | undefined {
+  if (!mayStay) return undefined
   if (listed === undefined) return call('is not null', [value])
-  const frozen = { nowMicros: setting.nowMicros, timeZone: 'UTC' } as const
-  const quote = (name: string) => `\`${name.replaceAll('`', '``')}\``
-  const text = `coalesce(array_contains(s.${quote(listed.name)}, '${column.name.replaceAll("'", "''")}'), false)`
-  return analyze(parseOnce(text, setting), tableScope(columns, ['s', 'source'], 's.'), { frozen })
+  const list = fromSource(listed)
+  const spellings = new Set([name, name.toLowerCase(), name.toUpperCase()])
+  return any(...[...spellings].map((spelling) => surely(call('array_contains', [list, stringOf(spelling)]))))
 }
 
 function invalid(message: string, option: string, code: ErrorCode = 'AUTOCDC_INVALID_DEFINITION'): Error {
