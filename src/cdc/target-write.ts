@@ -147,7 +147,7 @@ export class TargetWrite {
     }
     const domains = pins.map((domainMetadata): Action => ({ kind: 'domainMetadata', domainMetadata }))
     const actions: Action[] = [{ kind: 'commitInfo', commitInfo: info }, ...domains, ...asActions(encoded)]
-    await this.#sync(encoded.adds.map(({ path }) => path))
+    await this.#sync([...encoded.adds.map(({ path }) => path), ...encoded.vectorFiles])
     this.puts++
     const outcome = await log.commit(version, actions, this.#txnId)
     telemetry.event('braidlake.commit', { version, outcome, puts: this.puts })

@@ -20,8 +20,11 @@ export interface ObjectStore {
 
   head(path: string): Promise<ObjectHead | undefined>
 
-  /** Writes or replaces, atomically for readers, durably when it resolves. Never used for commits. */
-  put(path: string, bytes: Uint8Array): Promise<void>
+  /**
+   * Writes or replaces, atomically for readers, durably when it resolves. Never used for commits.
+   * `at-sync`, for an object of a new name that nothing names yet: durable once `sync` is told of it, and until then perhaps torn.
+   */
+  put(path: string, bytes: Uint8Array, durable?: 'now' | 'at-sync'): Promise<void>
 
   /**
    * Creates the object unless one is there; atomic between all processes, durable when `created`. `unknown`: storage did not say;
@@ -32,7 +35,7 @@ export interface ObjectStore {
   /** Objects whose path starts with `prefix` (a folder prefix ends in `/`), sorted by path in code-unit order, after `after`. */
   list(prefix: string, options?: { readonly after?: string | undefined }): Promise<readonly ObjectEntry[]>
 
-  /** Makes durable what a data plane wrote beside this store. Objects that `put` wrote need it not. */
+  /** Makes durable what a data plane wrote beside this store. Objects that `put` wrote need it only where it was told `at-sync`. */
   sync(paths: readonly string[]): Promise<void>
 
   /** Deletes; absent objects are no error. */

@@ -19,7 +19,7 @@ export function interceptedStore(inner: ObjectStore, intercept: Intercept): Obje
     get: (path) => intercept({ method: 'get', path }, () => inner.get(path)),
     getRange: (path, start, end) => intercept({ method: 'getRange', path }, () => inner.getRange(path, start, end)),
     head: (path) => intercept({ method: 'head', path }, () => inner.head(path)),
-    put: (path, bytes) => intercept({ method: 'put', path }, () => inner.put(path, bytes)),
+    put: (path, bytes, durable) => intercept({ method: 'put', path }, () => inner.put(path, bytes, durable)),
     createIfAbsent: (path, bytes) =>
       intercept({ method: 'createIfAbsent', path }, () => inner.createIfAbsent(path, bytes)),
     list: (prefix, options) => intercept({ method: 'list', path: prefix }, () => inner.list(prefix, options)),

@@ -24,6 +24,8 @@ import { targetColumns, tableWriteRequest } from './write-request.ts'
 export interface Encoded {
   readonly adds: readonly AddFile[]
   readonly removes: readonly RemoveFile[]
+  /** Files of vectors that the adds name and this transaction wrote. */
+  readonly vectorFiles: readonly string[]
   /** Rows carried along unchanged (copy-on-write). */
   readonly rowsCopied: number
 }
@@ -65,7 +67,8 @@ export async function encode(
   }
   adds.push(...(await ownAdds(state, newest, nowMs, options)))
   discardVectors(state, cache, adds)
-  return { adds, removes, rowsCopied }
+  const vectorFiles = state.vectorFiles.filter((path) => !state.discarded.includes(path))
+  return { adds, removes, vectorFiles, rowsCopied }
 }
 
 export function usesDeletionVectors(snapshot: Snapshot): boolean {
@@ -164,7 +167,7 @@ async function withVectors(
 }
 
 /**
- * Vectors in one file, written and durable before the commit that names it. Never in the log itself, which the protocol allows: Spark's
+ * Vectors in one file, to be synced before the commit that names it. Never in the log itself, which the protocol allows: Spark's
  * VACUUM fails on a table that has such a vector, or had one within the retention of its tombstones.
  */
 async function packVectors(
@@ -176,7 +179,7 @@ async function packVectors(
   const packed = packDeletionVectorFile(environment.uuid(), vectors)
   // Noted first: a put that fails may still have written the file, and what failed must be deleted.
   state.vectorFiles.push(packed.path)
-  await log.store.put(packed.path, packed.bytes)
+  await log.store.put(packed.path, packed.bytes, 'at-sync')
   packed.descriptors.forEach((descriptor, index) => known.set(cacheKey(descriptor), vectors[index] ?? noPositions))
   return packed.descriptors
 }

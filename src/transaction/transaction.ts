@@ -101,7 +101,7 @@ export class Transaction {
     try {
       this.checkOpen()
       const executed = await runStatement(this.#state, statement, this.#options())
-      return countMetrics([executed], { adds: [], removes: [], rowsCopied: 0 })
+      return countMetrics([executed], { adds: [], removes: [], vectorFiles: [], rowsCopied: 0 })
     } catch (error) {
       await this.#release(statement)
       throw error
@@ -260,8 +260,8 @@ export class Transaction {
       nowMs: environment.nowMs(),
     })
     const actions: Action[] = [{ kind: 'commitInfo', commitInfo: info }, ...this.#termsActions(), ...asActions(encoded)]
-    const ours = encoded.adds.map((add) => add.path)
-    await this.#syncOnce(ours.filter((path) => snapshot.files.get(path) === undefined))
+    const files = encoded.adds.map(({ path }) => path).filter((path) => snapshot.files.get(path) === undefined)
+    await this.#syncOnce([...files, ...encoded.vectorFiles])
     throwIfCancelled(this.#settings.signal)
     this.#puts++
     const outcome = await log.commit(version, actions, this.#txnId)

@@ -77,11 +77,11 @@ function isFolder(path: string): boolean {
   }
 }
 
-function writeBytes(path: string, bytes: Uint8Array): void {
+function writeBytes(path: string, bytes: Uint8Array, durable: boolean): void {
   const handle = openSync(path, 'wx')
   try {
     for (let offset = 0; offset < bytes.length;) offset += writeSync(handle, bytes, offset)
-    fsyncSync(handle)
+    if (durable) fsyncSync(handle)
   } finally {
     closeSync(handle)
   }
@@ -95,25 +95,39 @@ function temporaryName(target: string): string {
 function writeTemporary(target: string, bytes: Uint8Array): string {
   const temporary = temporaryName(target)
   try {
-    try {
-      writeBytes(temporary, bytes)
-    } catch (error) {
-      if (!isAbsent(error)) throw error
-      createFolder(dirname(target))
-      writeBytes(temporary, bytes)
-    }
+    writeInFolder(temporary, bytes, true)
   } catch (error) {
-    dropTemporary(temporary)
+    dropLitter(temporary)
     throw storageFailure('write', target, error)
   }
   return temporary
 }
 
-function dropTemporary(temporary: string): void {
+function writeInFolder(path: string, bytes: Uint8Array, durable: boolean): void {
   try {
-    unlinkSync(temporary)
+    writeBytes(path, bytes, durable)
+  } catch (error) {
+    if (!isAbsent(error)) throw error
+    createFolder(dirname(path))
+    writeBytes(path, bytes, durable)
+  }
+}
+
+function dropLitter(path: string): void {
+  try {
+    unlinkSync(path)
   } catch {
     // It may never have been made; and if it was, it is litter that every reader ignores.
+  }
+}
+
+/** A file of a new name that no reader asks for before it is synced. */
+export function createUnsynced(target: string, bytes: Uint8Array): void {
+  try {
+    writeInFolder(target, bytes, false)
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') dropLitter(target)
+    throw storageFailure('write', target, error)
   }
 }
 
@@ -123,7 +137,7 @@ export function replaceDurably(target: string, bytes: Uint8Array): void {
     renameSync(temporary, target)
     syncFolder(dirname(target))
   } catch (error) {
-    dropTemporary(temporary)
+    dropLitter(temporary)
     throw storageFailure('write', target, error)
   }
 }
@@ -161,7 +175,7 @@ export function createDurably(target: string, bytes: Uint8Array): CreateOutcome 
   try {
     outcome = link(temporary, target)
   } finally {
-    dropTemporary(temporary)
+    dropLitter(temporary)
   }
   if (outcome !== 'created') return outcome
   try {

@@ -5,7 +5,7 @@ import { dirname, isAbsolute, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { failure } from '../../base/errors.ts'
 import type { ObjectEntry, ObjectHead, ObjectStore } from '../../ports/object-store.ts'
-import { createDurably, replaceDurably, syncFile, syncFolder } from './durable-write.ts'
+import { createDurably, createUnsynced, replaceDurably, syncFile, syncFolder } from './durable-write.ts'
 import { isAbsent, storageFailure } from './local-errors.ts'
 import { localFolder, realFolder } from './local-folder.ts'
 
@@ -28,7 +28,8 @@ export function localStore(root: string): ObjectStore {
     get: async (path) => readWhole(locate(path)),
     getRange: async (path, start, end) => readRange(locate(path), start, end),
     head: async (path) => headOf(locate(path)),
-    put: async (path, bytes) => replaceDurably(locate(path), bytes),
+    put: async (path, bytes, durable = 'now') =>
+      durable === 'now' ? replaceDurably(locate(path), bytes) : createUnsynced(locate(path), bytes),
     createIfAbsent: async (path, bytes) => createDurably(locate(path), bytes),
     list: async (prefix, options) => listObjects(folder, prefix, options?.after),
     sync: async (paths) => syncAll(paths.map(locate)),

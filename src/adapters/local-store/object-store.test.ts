@@ -49,6 +49,14 @@ describe.each(stores)('%s', (_name, open) => {
     await store.sync(['a b/ü%20x'])
   })
 
+  test('put to be durable at the sync, in a new folder -> read as any other, and synced', async () => {
+    const store = open()
+    await store.put('new/vector', bytes('bits'), 'at-sync')
+    expect(text(await store.get('new/vector'))).toBe('bits')
+    await store.sync(['new/vector'])
+    expect(text(await store.get('new/vector'))).toBe('bits')
+  })
+
   test('createIfAbsent twice -> created, then exists; the first bytes stay', async () => {
     const store = open()
     expect(await store.createIfAbsent('_delta_log/0.json', bytes('mine'))).toBe('created')
