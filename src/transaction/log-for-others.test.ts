@@ -130,3 +130,27 @@ test('a lost race over one file -> the vector of the attempt that lost is delete
   for await (const row of table.rows({ columns: ['k'] })) left.push(row['k'])
   expect(left).toHaveLength(8)
 })
+
+test('each commit -> the data files and vectors it names were synced before it', async () => {
+  const kept = memoryStore()
+  const synced = new Set<string>()
+  const missing: string[] = []
+  const store: ObjectStore = {
+    ...kept,
+    sync: async (paths) => paths.forEach((path) => synced.add(path)),
+    createIfAbsent: async (path, bytes) => {
+      for (const action of parseActions(new TextDecoder().decode(bytes))) {
+        if (action.kind !== 'add') continue
+        const vector = action.add.deletionVector && deletionVectorPath(action.add.deletionVector)
+        for (const named of [action.add.path, vector])
+          if (named !== undefined && !synced.has(named)) missing.push(named)
+      }
+      return kept.createIfAbsent(path, bytes)
+    },
+  }
+  const table = await newTable(store)
+  await table.append(rows)
+  await table.delete('k = 2')
+  await table.update({ v: "'b'" }, { where: 'k > 7' })
+  expect([synced.size, missing]).toEqual([4, []])
+})
