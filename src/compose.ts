@@ -1,5 +1,6 @@
 /** Composition root of the library: tables by path on the local disk, with DuckDB loaded at the first use of data. */
 import { basename } from 'node:path'
+import type { DuckdbOptions } from './adapters/duckdb/duckdb-plane.ts'
 import { localFolder } from './adapters/local-store/local-folder.ts'
 import { localStore } from './adapters/local-store/local-store.ts'
 import { systemEnvironment } from './adapters/system-environment.ts'
@@ -15,20 +16,23 @@ import { AutoCdc } from './table/auto-cdc.ts'
 import type { CdcTarget } from './table/cdc-target.ts'
 import type { HistoryTable } from './table/history-table.ts'
 import type { SnapshotFlow, SnapshotFlowOptions } from './table/snapshot-flow.ts'
-import { type CreateOptions, createTable } from './table/create.ts'
+import { flowTableChecks, lakeChecks, openChecks } from './table/call-options.ts'
+import { type CreateOptions, createChecks, createTable } from './table/create.ts'
 import { DeltaTable as Table } from './table/delta-table.ts'
 import type { FlowSetting } from './table/flow.ts'
 import { requireFlowOptions } from './table/flow-options.ts'
 import { Lake } from './table/lake.ts'
-import type { ConflictOptions } from './table/options.ts'
+import { type ConflictOptions, settingsOf } from './table/options.ts'
 import { tableParts } from './table/parts.ts'
+import { type ChecksOf, checkOptions } from './base/check-options.ts'
 import { failure } from './base/errors.ts'
+import { type Check, text } from './base/member-checks.ts'
 import { type CheckpointTiming, type TableParts, defaultSettings } from './transaction/context.ts'
 
 export interface OpenOptions extends ConflictOptions {
   /** Storage other than the local disk, already at the table's root. */
   readonly store?: ObjectStore | undefined
-  /** A data plane other than the process's shared DuckDB. */
+  /** A data plane other than the process's shared DuckDB, which takes 1 GiB of memory at most: see `duckdbPlane`. */
   readonly plane?: DataPlane | undefined
   readonly telemetry?: Telemetry | undefined
   /**
@@ -52,9 +56,25 @@ function sharedPlane(): Promise<DataPlane> {
   return processPlane
 }
 
-async function newPlane(): Promise<DataPlane> {
-  const { duckdbPlane } = await import('./adapters/duckdb/duckdb-plane.ts')
-  return duckdbPlane()
+/**
+ * A DuckDB apart from the process's shared one, with other limits: for the option `plane` of handles, flows and lakes. It is its maker's to
+ * `close()`, once those that use it are done.
+ * @throws INVALID_OPTION
+ */
+export async function duckdbPlane(options: DuckdbOptions = {}): Promise<DataPlane> {
+  checkOptions('duckdbPlane', options, duckdbChecks)
+  const { duckdbPlane: make } = await import('./adapters/duckdb/duckdb-plane.ts')
+  return make(options)
+}
+
+const newPlane = (): Promise<DataPlane> => duckdbPlane()
+
+const atLeastOne: Check = (value) => Number.isSafeInteger(value) && Number(value) >= 1
+const duckdbChecks: ChecksOf<DuckdbOptions> = {
+  memoryLimitBytes: atLeastOne,
+  threads: atLeastOne,
+  tempDirectory: text,
+  rowGroupRows: atLeastOne,
 }
 
 /** Most tables are opened without reading a checkpoint or writing one, so what does that loads when it is needed. */
@@ -96,6 +116,8 @@ function partsFor(path: string, options: OpenOptions): TableParts {
 export const DeltaTable = {
   /** Opens the table at a path. @throws DELTA_TABLE_NOT_FOUND, DELTA_UNSUPPORTED_FEATURES_FOR_READ */
   async open(path: string, options: OpenOptions = {}): Promise<Table> {
+    checkOptions('DeltaTable.open', options, openChecks)
+    settingsOf(options, {})
     const parts = partsFor(path, options)
     if (!(await parts.log.exists())) {
       throw failure('DELTA_TABLE_NOT_FOUND', `there is no Delta table at ${path}`, { details: { path } })
@@ -106,6 +128,8 @@ export const DeltaTable = {
 
   /** Creates a table and opens it. @throws DELTA_TABLE_ALREADY_EXISTS, DELTA_SCHEMA_MISMATCH */
   async create(path: string, options: CreateOptions & OpenOptions): Promise<Table> {
+    checkOptions('DeltaTable.create', options, { ...openChecks, ...createChecks }, ['schema'])
+    settingsOf(options, {})
     const parts = partsFor(path, options)
     await createTable(parts.log, parts.environment, options)
     return new Table(parts, options)
@@ -113,6 +137,7 @@ export const DeltaTable = {
 
   /** Whether the path holds a Delta table. */
   async exists(path: string, options: OpenOptions = {}): Promise<boolean> {
+    checkOptions('DeltaTable.exists', options, openChecks)
     return partsFor(path, options).log.exists()
   },
 }
@@ -163,6 +188,7 @@ export async function autoCdcFromSnapshots(options: SnapshotCdcOptions): Promise
 
 /** A type 2 target for reading: the rows of today, of a sequence, of a span, and what changed. */
 export async function historyTable(path: string, options: OpenOptions = {}): Promise<HistoryTable> {
+  checkOptions('historyTable', options, openChecks)
   const { HistoryTable: History } = await import('./table/history-table.ts')
   const parts = partsFor(localFolder(path), options)
   if (await parts.log.exists()) return new History(parts)
@@ -201,6 +227,7 @@ const statePath = (target: string): string => `../${basename(localFolder(target)
 
 /** The target at a path, to be looked into, checked and looked after. Opening it reads nothing. */
 export async function cdcTarget(target: string, options: FlowTableOptions = {}): Promise<CdcTarget> {
+  checkOptions('cdcTarget', options, flowTableChecks)
   const { CdcTarget: Target } = await import('./table/cdc-target.ts')
   return new Target({ tables: flowTables(target, options), statePath: statePath(target) })
 }
@@ -237,11 +264,12 @@ export function flowTables(target: string, options: FlowTableOptions = {}): Batc
 export async function openLake(
   options: OpenOptions & { readonly tables: Readonly<Record<string, string>> },
 ): Promise<Lake> {
-  const plane = options.plane ?? (await newPlane())
+  checkOptions('openLake', options, lakeChecks, ['tables'])
+  const { tables: paths, ...others } = options
+  const plane = others.plane ?? (await newPlane())
   const tables = new Map<string, Table>()
-  for (const [name, path] of Object.entries(options.tables))
-    tables.set(name, await DeltaTable.open(path, { ...options, plane }))
-  const { telemetry, checkpoints } = options
+  for (const [name, path] of Object.entries(paths)) tables.set(name, await DeltaTable.open(path, { ...others, plane }))
+  const { telemetry, checkpoints } = others
   const shared = { plane, telemetry, checkpoints }
   return new Lake(tables, plane, {
     autoCdc: (flow, source) => autoCdc({ ...shared, ...flow, source }),

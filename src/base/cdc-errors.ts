@@ -21,7 +21,7 @@ export const cdcErrorClasses = {
   ),
   AUTOCDC_COLUMNS_NOT_FOUND_IN_SCHEMA: invalid(
     'The flow names columns that its source does not have.',
-    'See the details for those that are there.',
+    'Correct the names; `details` holds the missing ones and the columns that are there.',
   ),
   AUTOCDC_KEY_NOT_IN_SELECTED_SCHEMA: invalid('The selection of columns leaves a key out.', 'Select all key columns.'),
   AUTOCDC_RESERVED_COLUMN_NAME_CONFLICT: invalid(
@@ -29,12 +29,12 @@ export const cdcErrorClasses = {
     'Rename it in the source, or choose other interval and metadata columns.',
   ),
   AUTOCDC_INVALID_DEFINITION: invalid(
-    'The options of a flow do not fit together, or a value is not allowed.',
-    'See the details for what is.',
+    'An option of a flow is missing, misspelt or not allowed, or options do not fit together.',
+    'Correct what `details.option` names; the message says what it may be.',
   ),
   AUTOCDC_INVALID_STATE: invalid(
     'The flow, its target and its state do not belong together: the keys, the type, the sequence, the tracked columns or the type of a column differ from those the state was made with, or the state is missing or of another target.',
-    'See details.reason; keep the old definition, use `cdc retrack`, `cdc adopt` or `cdc repair`, or start a new target.',
+    '`details.reason` says what differs: keep the old definition, use `cdc retrack`, `cdc adopt` or `cdc repair`, or start a new target.',
   ),
   AUTOCDC_MICROBATCH_VALIDATION: invalid(
     'Events have NULL keys, NULL sequences, or a sequence that has no order; nothing was committed.',
@@ -63,6 +63,6 @@ export const cdcErrorClasses = {
   },
   AUTOCDC_SNAPSHOT_REFUSED: invalid(
     'A snapshot is empty, deletes more than is allowed, repeats a key, or is not newer than the last.',
-    'See the details; load the snapshot again, or raise the limit.',
+    'Load the snapshot again. If it is right, raise `maxDeleteFraction`, set `allowEmpty`, or give a newer version.',
   ),
 } as const

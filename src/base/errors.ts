@@ -219,14 +219,14 @@ export const errorClasses = define({
   INVALID_OPTION: {
     kind: 'invalid',
     retry: 'never',
-    cause: 'An option has a value that is not allowed.',
-    cure: 'See the details for what is.',
+    cause: 'An option or argument is missing, misspelt, or has a value that is not allowed.',
+    cure: 'Correct what `details.option` names; the message says what it may be.',
   },
   SOURCE_FAILED: {
     kind: 'invalid',
     retry: 'never',
     cause: 'The source of rows failed before its end; nothing was committed.',
-    cure: 'See the cause; then run the statement again.',
+    cure: 'Mend the source as the error in `cause` says, then run the statement again.',
   },
   DELTA_CONCURRENT_APPEND: {
     kind: 'conflict',
@@ -280,7 +280,7 @@ export const errorClasses = define({
     kind: 'unavailable',
     retry: 'resend',
     cause: 'Storage failed or refused a call.',
-    cure: 'See the cause: permissions, connection, or a missing folder.',
+    cure: 'Check permissions, the connection and the folder: the error of the system is in `cause`.',
   },
   STORAGE_FULL: {
     kind: 'unavailable',
@@ -298,7 +298,7 @@ export const errorClasses = define({
     kind: 'unavailable',
     retry: 'resend',
     cause: 'The data plane failed: out of memory, spill space, or an error of its own.',
-    cure: 'See the cause; raise memoryLimit or free spill space.',
+    cure: 'Read the error of the engine in `cause`. Out of memory: give `plane: await duckdbPlane({ memoryLimitBytes })`, or free disk space to spill to.',
   },
   CANCELLED: {
     kind: 'cancelled',

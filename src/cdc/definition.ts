@@ -3,9 +3,10 @@
  * target has. Names are compared without case and keep the source's spelling.
  */
 import { type ErrorCode, failure } from '../base/errors.ts'
+import { nearest } from '../base/nearest.ts'
 import { type StatementSetting, parseOnce } from '../commands/binding.ts'
 import { analyzePredicate } from '../expr/analyze.ts'
-import { nearest, tableScope } from '../expr/scope.ts'
+import { tableScope } from '../expr/scope.ts'
 import type { Expr } from '../expr/tree.ts'
 import { call, col } from '../expr/walk.ts'
 import type { DataType, StructType } from '../protocol/types.ts'

@@ -9,7 +9,7 @@ import { BraidlakeError, failure } from '../base/errors.ts'
 import type { FlowOptions } from '../cdc/options.ts'
 import type { EventSource } from '../relation/event-source.ts'
 import { flowChecks, suggestion } from '../table/flow-options.ts'
-import { checkMembers, isMembers } from '../table/member-checks.ts'
+import { checkMembers, isMembers } from '../base/member-checks.ts'
 
 export interface FlowFile {
   /** Absolute. */

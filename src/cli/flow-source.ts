@@ -13,7 +13,7 @@ import {
   text,
   textOrTexts,
   texts,
-} from '../table/member-checks.ts'
+} from '../base/member-checks.ts'
 import type { FlowFile } from './flow-file.ts'
 
 const debeziumCheck: Check = (value) =>

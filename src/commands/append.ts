@@ -4,8 +4,8 @@
  */
 import { failure } from '../base/errors.ts'
 import type { Json } from '../base/json.ts'
+import { nearest } from '../base/nearest.ts'
 import { coerceTo } from '../expr/coerce.ts'
-import { nearest } from '../expr/scope.ts'
 import type { Expr } from '../expr/tree.ts'
 import { col, lit } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'

@@ -1,7 +1,8 @@
 /** SET lists: column to value, coerced to the column's type as Spark's store assignment does. */
 import { failure } from '../base/errors.ts'
+import { nearest } from '../base/nearest.ts'
 import { coerceTo } from '../expr/coerce.ts'
-import { type Scope, nearest } from '../expr/scope.ts'
+import type { Scope } from '../expr/scope.ts'
 import type { Expr } from '../expr/tree.ts'
 import { col, lit } from '../expr/walk.ts'
 import type { Snapshot } from '../log/snapshot.ts'

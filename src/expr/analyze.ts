@@ -4,6 +4,7 @@
  */
 import { failure } from '../base/errors.ts'
 import { unreachable } from '../base/assert.ts'
+import { nearest } from '../base/nearest.ts'
 import { inferLiteral } from '../protocol/js-values.ts'
 import type { AnalyzeContext, AnalyzeOptions } from './analyze-context.ts'
 import { analyzeFunction } from './analyze-function.ts'
@@ -11,7 +12,7 @@ import { build, caseOf, comparison, inList, not, resolveField } from './build.ts
 import { canCast } from './cast.ts'
 import { castTo } from './coerce.ts'
 import { printSql } from './print-sql.ts'
-import { nearest, resolveName, unknownColumn, type Scope } from './scope.ts'
+import { resolveName, unknownColumn, type Scope } from './scope.ts'
 import type { SqlExpr, SqlSelect, SqlSubquery } from './syntax.ts'
 import type { Expr } from './tree.ts'
 import { booleanType, isTemporal, sqlTypeName, stringType } from './type-rules.ts'

@@ -1,12 +1,12 @@
 /** Calls made with their implicit casts, and folded where every operand is a literal. */
 import { BraidlakeError, failure } from '../base/errors.ts'
+import { nearest } from '../base/nearest.ts'
 import type { DataType } from '../protocol/types.ts'
 import { castFunction, isLosslessWidening } from './cast.ts'
 import { castTo, isImplicit } from './coerce.ts'
 import { compile } from './evaluate.ts'
 import { signatureOf, type FunctionName } from './functions.ts'
 import { checkPattern } from './pattern.ts'
-import { nearest } from './scope.ts'
 import { comparisonType } from './signatures.ts'
 import type { Expr } from './tree.ts'
 import { booleanType, commonType, isComparable, isNested, sqlTypeName, stringType } from './type-rules.ts'

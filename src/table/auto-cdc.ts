@@ -1,10 +1,13 @@
 /** The handle of a flow that users hold: a source, a target, and how events of the one become rows of the other. */
+import { type ChecksOf, checkOptions, method } from '../base/check-options.ts'
 import { failure } from '../base/errors.ts'
+import { type Check, flag, text } from '../base/member-checks.ts'
 import type { EventRows, EventSource, SourceLag } from '../relation/event-source.ts'
 import type { FlowWarning } from '../cdc/flow-warnings.ts'
 import type { OutcomeCounts } from '../cdc/counts.ts'
 import { type AutoCdcTotals, summed } from './batch-totals.ts'
 import { type CdcStatus, cdcStatus } from './cdc-status.ts'
+import { signalChecks } from './call-options.ts'
 import { atEdge } from './edge.ts'
 import type { BatchReport, Flow, FlowSetting } from './flow.ts'
 import { parseSchemaText } from './flow-schema.ts'
@@ -74,6 +77,22 @@ export interface ApplyOptions {
 
 export type Applied = AutoCdcBatch | { readonly superseded: true; readonly offset: string | undefined }
 
+const atLeast =
+  (least: number): Check =>
+  (value) =>
+    Number.isSafeInteger(value) && Number(value) >= least
+
+const runChecks: ChecksOf<AutoCdcRunOptions> = {
+  ...signalChecks,
+  stop: signalChecks.signal,
+  follow: flag,
+  maxRows: atLeast(1),
+  maxWaitMs: atLeast(0),
+  onBatch: method,
+}
+
+const applyChecks: ChecksOf<ApplyOptions> = { ...signalChecks, offset: text, after: text }
+
 /** Times that rows without an offset are applied again because the flow's offset moved meanwhile. */
 const maxMoves = 1_000
 
@@ -106,6 +125,7 @@ export class AutoCdc {
    */
   run(options: AutoCdcRunOptions = {}): Promise<AutoCdcRun> {
     return atEdge(async () => {
+      checkOptions('run', options, runChecks)
       const { stop, onBatch, ...others } = options
       let totals = noTotals()
       const warnings: FlowWarning[] = []
@@ -132,7 +152,9 @@ export class AutoCdc {
    */
   apply(rows: AppliedRows, options: ApplyOptions = {}): Promise<Applied> {
     return atEdge(async () => {
+      checkOptions('apply', options, applyChecks)
       const { signal } = options
+      if (options.after !== undefined && options.offset === undefined) throw afterAlone()
       const taken = await this.#take(rows)
       const flow = await this.#loaded()
       for (let moves = 0; moves < maxMoves; moves++) {
@@ -186,10 +208,31 @@ export class AutoCdc {
 
   /** One batch is one commit, so its rows are wanted together. */
   async #take(rows: AppliedRows): Promise<EventRows> {
+    requireApplicable(rows)
     if (!isFileSource(rows)) return { kind: 'objects', rows: await collect(rows) }
     const schema = parseSchemaText(this.#setting.options.schema)
     return { kind: 'files', ...filesIn(rows), ...(schema === undefined ? {} : { schema }) }
   }
+}
+
+function afterAlone(): Error {
+  return failure('INVALID_OPTION', 'after says which offset the rows follow, and needs the offset that they lead to', {
+    details: { option: 'after' },
+    advice: 'Give offset too, or leave after out.',
+  })
+}
+
+/** Callers without types may give something else. */
+function requireApplicable(rows: unknown): void {
+  const has = (name: symbol) =>
+    typeof rows === 'object' && rows !== null && typeof Reflect.get(rows, name) === 'function'
+  const isFiles = typeof rows === 'object' && rows !== null && isFileSource(rows)
+  if (isFiles || has(Symbol.iterator) || has(Symbol.asyncIterator)) return
+  throw failure('INVALID_OPTION', 'apply() takes rows: an array, an iterable, an Arrow table, or files', {
+    details: { option: 'rows' },
+    advice:
+      'Put a single row into an array; write files as { json }, { csv } or { parquet } with paths; of a table give table.rows().',
+  })
 }
 
 function filesIn(source: FileSource) {

@@ -1,4 +1,5 @@
 /** The join of a source with the version of each key that held, as its caller says it and as the plane runs it. */
+import { type ChecksOf, judgedLater } from '../base/check-options.ts'
 import { failure } from '../base/errors.ts'
 import { type HistoryShape, sequenceTypeOf } from '../cdc/reads/history-shape.ts'
 import type { AsOfJoin } from '../cdc/reads/joined-as-of.ts'
@@ -11,6 +12,7 @@ import { castTo, isImplicit } from '../expr/coerce.ts'
 import type { Expr } from '../expr/tree.ts'
 import { and, col, lit } from '../expr/walk.ts'
 import type { LossyForms } from '../protocol/js-values.ts'
+import { formChecks, paramsCheck, runChecks, versionChecks } from './call-options.ts'
 import type { VersionOptions } from './delta-table.ts'
 import type { RunOptions } from './options.ts'
 
@@ -22,6 +24,16 @@ export interface JoinAsOfOptions extends VersionOptions, RunOptions, LossyForms 
   /** Put before the names of the history's columns, where both sides have a name. Default: nothing. */
   readonly prefix?: string | undefined
   readonly params?: Readonly<Record<string, unknown>> | undefined
+}
+
+export const joinAsOfChecks: ChecksOf<JoinAsOfOptions> = {
+  ...versionChecks,
+  ...runChecks,
+  ...formChecks,
+  ...paramsCheck,
+  on: judgedLater,
+  at: judgedLater,
+  prefix: (value) => typeof value === 'string',
 }
 
 /** @throws INVALID_OPTION where keys or parts of the sequence are missing; EXPRESSION_TYPE where `at` is no sequence of the history */

@@ -1,5 +1,6 @@
 /** `explain` as users get it: values as JavaScript has them, sequences as text. */
 import { failure } from '../base/errors.ts'
+import { isMembers } from '../base/member-checks.ts'
 import { type WrittenValue, authorshipOf, isSomeWritten, partOf } from '../cdc/authorship.ts'
 import type { BatchTables } from '../cdc/batch-tables.ts'
 import type { FlowDefinition } from '../cdc/definition.ts'
@@ -149,7 +150,7 @@ function toldRow(definition: FlowDefinition, { start, end, recordStart, payload,
 
 function keyDatums({ keys }: FlowDefinition, given: KeyValues): readonly Datum[] {
   const names = keys.map(({ name }) => name)
-  const values = isList(given) ? given : inOrder(names, given)
+  const values = isList(given) ? given : isMembers(given) ? inOrder(names, given) : undefined
   const datums = keys.map(({ name, type }, at) => fromJs(values?.[at] ?? null, type, `key column \`${name}\``))
   if (values?.length === keys.length && !datums.includes(null)) return datums
   throw failure('INVALID_OPTION', `a key of this target has a value for each of ${names.join(', ')}`, {

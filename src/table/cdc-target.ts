@@ -2,7 +2,9 @@
  * A target of AUTO CDC whole: what its flows keep, held to the oracle, repaired, folded anew, and rid of what is no longer needed. Every
  * change of it is one commit, beside running flows: a batch that such a commit overtakes starts again.
  */
+import { checkOptions, judgedLater } from '../base/check-options.ts'
 import { failure } from '../base/errors.ts'
+import { type Check, isMembers, selection } from '../base/member-checks.ts'
 import type { BatchTables } from '../cdc/batch-tables.ts'
 import { type FlowDefinition, defineFlow } from '../cdc/definition.ts'
 import { fittedDefinition } from '../cdc/fitted-definition.ts'
@@ -30,11 +32,12 @@ import type { Datum } from '../protocol/datum.ts'
 import { fromJs } from '../protocol/js-values.ts'
 import type { EventRows } from '../relation/event-source.ts'
 import type { TableParts } from '../transaction/context.ts'
+import { signalChecks } from './call-options.ts'
 import { type KeyHistory, type KeyValues, explainTargetKey } from './cdc-explain.ts'
 import { type CdcStatus, cdcStatus } from './cdc-status.ts'
 import { atEdge } from './edge.ts'
 import { declaredColumns, eventSchema, parseSchemaText } from './flow-schema.ts'
-import type { RunOptions } from './options.ts'
+import type { SignalOption } from './options.ts'
 import { stageWithSchema } from './source-rows.ts'
 
 export interface CdcTargetSetting {
@@ -46,10 +49,19 @@ export interface CdcTargetSetting {
 /** All events there have been: as values, or as rows of a source with the options of the flow that read them. */
 export type VerifyEvents = SourceEvents | { readonly rows: EventRows; readonly flow: FlowOptions }
 
-export interface VerifyRunOptions extends RunOptions {
+export interface VerifyRunOptions extends SignalOption {
   /** Version of the target; default: the latest. */
   readonly version?: number | undefined
   readonly against?: VerifyEvents | undefined
+}
+
+const verifyChecks = { ...signalChecks, version: judgedLater, against: isAgainst }
+const retrackChecks = { ...signalChecks, trackHistory: selection }
+const gcChecks = { ...signalChecks, watermark: judgedLater }
+const adoptChecks = { ...signalChecks, from: isMembers }
+
+function isAgainst(value: unknown): boolean {
+  return isMembers(value) && ('events' in value || (isMembers(value['rows']) && isMembers(value['flow'])))
 }
 
 export class CdcTarget {
@@ -69,7 +81,7 @@ export class CdcTarget {
    * @throws AUTOCDC_INVALID_STATE where the state is missing, or a version is asked for that is older than the last gc or compact
    */
   verify(options: VerifyRunOptions = {}): Promise<VerifyReport> {
-    return this.#run(options, async (context) => {
+    return this.#run('verify', options, verifyChecks, async (context) => {
       const { version, against } = options
       if (against === undefined || 'events' in against) return verifyTarget(context, { version, against })
       return verifyTarget(context, { version, against: await this.#eventsOf(context, against.rows, against.flow) })
@@ -80,13 +92,15 @@ export class CdcTarget {
    * Makes the target anew from its events, in one commit: the cure of AUTOCDC_TARGET_CHANGED, AUTOCDC_MALFORMED_ROW and of a missing state.
    * Its rows are taken as they are now; malformed and repeated ones are dropped and reported.
    */
-  repair(options: RunOptions = {}): Promise<RepairReport> {
-    return this.#run(options, repairTarget)
+  repair(options: SignalOption = {}): Promise<RepairReport> {
+    return this.#run('repair', options, signalChecks, repairTarget)
   }
 
   /** Folds the history anew with other tracked columns, in one commit. Flows must say the same from then on. Type 2 alone. */
-  retrack(options: RunOptions & { readonly trackHistory: ColumnSelection }): Promise<MaintenanceReport> {
-    return this.#run(options, (context) => retrackTarget(context, options.trackHistory))
+  retrack(options: SignalOption & { readonly trackHistory: ColumnSelection }): Promise<MaintenanceReport> {
+    return this.#run('retrack', options, retrackChecks, (context) => retrackTarget(context, options.trackHistory), [
+      'trackHistory',
+    ])
   }
 
   /**
@@ -94,32 +108,34 @@ export class CdcTarget {
    * only such events would need. Nothing else is lost. A watermark is never lowered.
    * @param options `watermark`: as the source has its sequence; of several columns, a list
    */
-  gc(options: RunOptions & { readonly watermark: unknown }): Promise<MaintenanceReport> {
-    return this.#run(options, async (context) => {
+  gc(options: SignalOption & { readonly watermark: unknown }): Promise<MaintenanceReport> {
+    const work = async (context: MaintenanceContext) => {
       const definition = storedDefinition(await context.tables.target.log.refresh())
       return collectGarbage(context, sequenceFrom(definition, options.watermark))
-    })
+    }
+    return this.#run('gc', options, gcChecks, work, ['watermark'])
   }
 
   /** Drops state rows that the target shows as well, and dead attempts. */
-  compact(options: RunOptions = {}): Promise<MaintenanceReport> {
-    return this.#run(options, compactTarget)
+  compact(options: SignalOption = {}): Promise<MaintenanceReport> {
+    return this.#run('compact', options, signalChecks, compactTarget)
   }
 
   /** Gives a copied or cloned target a state of its own. @param options `from`: the original's state table, where none was copied along */
-  adopt(options: RunOptions & { readonly from?: TableParts | undefined } = {}): Promise<AdoptReport> {
-    return this.#run(options, (context) => adoptTarget(context, options.from))
+  adopt(options: SignalOption & { readonly from?: TableParts | undefined } = {}): Promise<AdoptReport> {
+    return this.#run('adopt', options, adoptChecks, (context) => adoptTarget(context, options.from))
   }
 
   /** Takes a flow off the target; what it gave stays. @throws AUTOCDC_INVALID_STATE where there is none of that name */
-  retire(flow: string, options: RunOptions = {}): Promise<RetireReport> {
-    return this.#run(options, (context) => retireFlow(context, flow))
+  retire(flow: string, options: SignalOption = {}): Promise<RetireReport> {
+    return this.#run('retire', options, signalChecks, (context) => retireFlow(context, flow))
   }
 
   /** Erases a key for good: its rows go, and its events are dropped from then on. @param key by column */
-  erase(key: Readonly<Record<string, unknown>>, options: RunOptions = {}): Promise<EraseReport> {
-    return this.#run(options, async (context) => {
+  erase(key: Readonly<Record<string, unknown>>, options: SignalOption = {}): Promise<EraseReport> {
+    return this.#run('erase', options, signalChecks, async (context) => {
       const { keys } = storedDefinition(await context.tables.target.log.refresh())
+      if (!isMembers(key)) throw incompleteKey({}, keys)
       const byName = new Map(Object.entries(key).map(([name, value]) => [name.toLowerCase(), value]))
       const values = keys.map(({ name, type }) => fromJs(byName.get(name.toLowerCase()), type, name))
       if (values.includes(null) || byName.size !== keys.length) throw incompleteKey(key, keys)
@@ -129,16 +145,34 @@ export class CdcTarget {
 
   /** What target and state hold and how far each flow has come, without reading rows. */
   status(): Promise<CdcStatus> {
-    return this.#run({}, ({ tables }) => cdcStatus(tables))
+    return this.#run('status', {}, signalChecks, ({ tables }) => cdcStatus(tables))
   }
 
   /** The events of a key in order, hidden ones included, and why each of its rows is there. @param key by column, or in the order of the keys */
-  explain(key: KeyValues, options: RunOptions = {}): Promise<KeyHistory> {
-    return this.#run(options, (context) => explainTargetKey(context.tables, key, options))
+  explain(key: KeyValues, options: SignalOption = {}): Promise<KeyHistory> {
+    return this.#run('explain', options, signalChecks, (context) => explainTargetKey(context.tables, key, options))
   }
 
-  #run<T>(options: RunOptions, work: (context: MaintenanceContext) => Promise<T>): Promise<T> {
+  /** Waits for checkpoints under way. */
+  async close(): Promise<void> {
+    const { target, state } = this.#setting.tables
+    await target.background.idle()
+    await state.background.idle()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  #run<T>(
+    call: string,
+    options: SignalOption,
+    checks: Readonly<Record<string, Check>>,
+    work: (context: MaintenanceContext) => Promise<T>,
+    needed: readonly string[] = [],
+  ): Promise<T> {
     return atEdge(async () => {
+      checkOptions(call, options, checks, needed)
       const { tables, statePath } = this.#setting
       if (!(await tables.target.log.exists())) {
         throw failure('DELTA_TABLE_NOT_FOUND', `there is no Delta table at ${this.path}`, {

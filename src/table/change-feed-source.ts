@@ -7,6 +7,7 @@
  * insert of one version, which nothing but the key tells from two events that contradict each other. And where it recorded an update of a
  * key, only a delete of the old key says that no row has it any more.
  */
+import { type ChecksOf, checkOptions, checkValue, judgedLater, method } from '../base/check-options.ts'
 import { BraidlakeError, failure } from '../base/errors.ts'
 import { changesOfCommit } from '../log/change-feed.ts'
 import { notAvailable } from '../log/segment.ts'
@@ -14,7 +15,7 @@ import type { Snapshot } from '../log/snapshot.ts'
 import type { EventBatch, EventSource, ReadEvents, SourceLag } from '../relation/event-source.ts'
 import { piecesOf } from './change-batches.ts'
 import { type FeedPosition, type Place, firstPlace, parseOffset, printOffset } from './change-offset.ts'
-import type { ChangeFeed, ChangeFeedOptions, LoadedCommit } from './changes.ts'
+import { type ChangeFeed, type ChangeFeedOptions, type LoadedCommit, changeFeedChecks } from './changes.ts'
 import type { DeltaTable } from './delta-table.ts'
 import { type FeedStep, PendingBatch } from './pending-batch.ts'
 
@@ -27,8 +28,24 @@ export interface ChangeFeedSourceOptions extends Omit<ChangeFeedOptions, 'signal
 
 const longestPollMs = 3_600_000
 
+const { columns, where, params, keys, preimages, allowImplied } = changeFeedChecks
+const sourceChecks: ChecksOf<ChangeFeedSourceOptions> = {
+  columns,
+  where,
+  params,
+  keys,
+  preimages,
+  allowImplied,
+  startingVersion: judgedLater,
+  pollMs: judgedLater,
+}
+
 /** @throws INVALID_OPTION */
 export function changeFeedSource(table: DeltaTable, options: ChangeFeedSourceOptions = {}): EventSource {
+  const isTable = (value: unknown) =>
+    typeof value === 'object' && value !== null && method(Reflect.get(value, 'changeFeed'))
+  checkValue('changeFeedSource', 'table', table, isTable, 'a DeltaTable')
+  checkOptions('changeFeedSource', options, sourceChecks)
   const { startingVersion, pollMs = 1000 } = options
   if (startingVersion !== undefined && !(Number.isSafeInteger(startingVersion) && startingVersion >= 0))
     throw invalid('startingVersion', startingVersion, 'a version, a whole number from 0 on')

@@ -7,6 +7,7 @@
  * off, the commit is refused (DELTA_MISSING_CHANGE_DATA), unless its writer counted no copied rows, `keys` are given, by which copies are
  * recognised, or `allowImplied` takes copies as changes.
  */
+import { type ChecksOf, judgedLater, listOfTexts } from '../base/check-options.ts'
 import { BraidlakeError, failure } from '../base/errors.ts'
 import type { StatementSetting } from '../commands/binding.ts'
 import type { ChangePart } from '../log/change-feed.ts'
@@ -26,6 +27,8 @@ import type { TableParts } from '../transaction/context.ts'
 import type { FeedShape, FeedShapeOptions, LoadedPart } from './change-relations.ts'
 import { feedShape, isPaired, keysThatMoved, pairedRows, partRows } from './change-relations.ts'
 import type { DataPlane } from '../relation/data-plane.ts'
+import { formChecks, paramsCheck, runChecks } from './call-options.ts'
+import { flag } from '../base/member-checks.ts'
 import type { RunOptions } from './options.ts'
 import { rowObjects } from './read.ts'
 
@@ -51,6 +54,23 @@ export interface ChangesOptions extends ChangeFeedOptions, LossyForms {
   readonly from: number
   /** The last one. Default: the latest. */
   readonly to?: number | undefined
+}
+
+export const changeFeedChecks: ChecksOf<ChangeFeedOptions> = {
+  ...runChecks,
+  ...paramsCheck,
+  columns: listOfTexts,
+  where: judgedLater,
+  keys: listOfTexts,
+  preimages: flag,
+  allowImplied: flag,
+}
+
+export const changesChecks: ChecksOf<ChangesOptions> = {
+  ...changeFeedChecks,
+  ...formChecks,
+  from: judgedLater,
+  to: judgedLater,
 }
 
 /** The changes of one commit, found but not read. */

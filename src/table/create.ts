@@ -1,5 +1,7 @@
 /** CREATE TABLE: the first version, with schema, partitioning and properties checked before anything is written. */
+import { type ChecksOf, judgedLater, listOfTexts } from '../base/check-options.ts'
 import { failure } from '../base/errors.ts'
+import { checkMembers, flag, isMembers, text, textRecord } from '../base/member-checks.ts'
 import type { TableLog } from '../log/table-log.ts'
 import type { Environment } from '../ports/environment.ts'
 import type { Action, Metadata } from '../protocol/actions.ts'
@@ -26,6 +28,14 @@ export interface CreateOptions {
   readonly properties?: Readonly<Record<string, string>> | undefined
   readonly name?: string | undefined
   readonly description?: string | undefined
+}
+
+export const createChecks: ChecksOf<CreateOptions> = {
+  schema: judgedLater,
+  partitionBy: listOfTexts,
+  properties: textRecord,
+  name: text,
+  description: text,
 }
 
 /** @throws DELTA_TABLE_ALREADY_EXISTS, DELTA_SCHEMA_MISMATCH, DELTA_UNSUPPORTED_TYPE, INVALID_OPTION */
@@ -86,7 +96,7 @@ async function create(log: TableLog, actions: readonly Action[], txnId: string):
 
 /** @throws DELTA_SCHEMA_MISMATCH for names that other engines cannot take, nested ones included; INVALID_OPTION for what is no type */
 export function schemaOf(columns: CreateOptions['schema']): StructType {
-  if (typeof columns !== 'object') throw noSchema()
+  if (!isMembers(columns)) throw noSchema()
   const fields = Object.entries(columns).map(([name, definition]): StructField => {
     const column = typeof definition === 'string' ? { type: definition } : definition
     const { type, nullable, comment } = requireDefinition(name, column)
@@ -108,10 +118,24 @@ interface Definition {
   readonly comment?: string | undefined
 }
 
+const definitionChecks: ChecksOf<Definition> = {
+  type: text,
+  nullable: flag,
+  comment: (value) => typeof value === 'string',
+}
+
 /** Callers without types may give something else. */
 function requireDefinition(name: string, definition: unknown): Definition {
   const isObject = typeof definition === 'object' && definition !== null
-  if (isObject && 'type' in definition && typeof definition.type === 'string') return definition as Definition
+  if (isObject && 'type' in definition && typeof definition.type === 'string') {
+    checkMembers({ ...definition }, definitionChecks, [], (problem, member) =>
+      failure('INVALID_OPTION', `column \`${name}\` cannot be defined so: ${problem}`, {
+        details: { option: `schema.${name}.${member}`, allowed: Object.keys(definitionChecks) },
+        advice: 'A column has a type, and may have nullable (true or false) and a comment.',
+      }),
+    )
+    return definition as Definition
+  }
   throw failure('INVALID_OPTION', `column \`${name}\` has no type: write it as 'long', or { type: 'long' }`, {
     details: { option: 'schema', column: name },
   })

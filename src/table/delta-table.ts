@@ -2,6 +2,7 @@
  * A Delta table by path: the handle users hold. Every call reads the latest version at the time of the call, unless one is given. A
  * handle holds the parsed log, no lock and no thread; many handles in one process share one data plane.
  */
+import { checkOptions, checkValue } from '../base/check-options.ts'
 import { failure } from '../base/errors.ts'
 import { appendFrom, overwriteStatements } from '../commands/append.ts'
 import type { SetList } from '../commands/assignments.ts'
@@ -26,8 +27,17 @@ import type { Statement } from '../transaction/plan.ts'
 import { TransactionState } from '../transaction/state.ts'
 import { Transaction } from '../transaction/transaction.ts'
 import { ShownReads } from '../transaction/shown-reads.ts'
-import { ChangeFeed, type ChangesOptions } from './changes.ts'
+import {
+  mergeChecks,
+  overwriteChecks,
+  queryChecks,
+  rowsChecks,
+  statementChecks,
+  versionChecks,
+} from './call-options.ts'
+import { ChangeFeed, type ChangesOptions, changesChecks } from './changes.ts'
 import { atEdge, rowsAtEdge } from './edge.ts'
+import { count, isMembers, text } from '../base/member-checks.ts'
 import { MergeBuilder } from './merge-builder.ts'
 import { type ConflictOptions, type RunOptions, type StatementOptions, settingsOf } from './options.ts'
 import {
@@ -95,17 +105,20 @@ export class DeltaTable {
 
   /** Schema, protocol, properties and sizes. */
   async detail(options: VersionOptions = {}): Promise<TableDetail> {
+    checkOptions('detail', options, versionChecks)
     return detailOf(this.path, await this.#snapshotAt(options))
   }
 
   /** The data files of a version. */
   async files(options: VersionOptions = {}): Promise<readonly FileDetail[]> {
+    checkOptions('files', options, versionChecks)
     return filesOf(await this.#snapshotAt(options))
   }
 
-  /** Commits, newest first. */
-  history(limit?: number): Promise<readonly HistoryEntry[]> {
+  /** Commits, newest first. @param limit how many; default: all that the log still has */
+  async history(limit?: number): Promise<readonly HistoryEntry[]> {
     this.#checkOpen()
+    checkValue('history', 'limit', limit, (value) => value === undefined || count(value), 'a whole number from 0 on')
     return this.#parts.log.history(limit)
   }
 
@@ -114,6 +127,7 @@ export class DeltaTable {
    * the next version, under one txnId, so no row is repeated.
    */
   async append(source: MergeInputSource, options: StatementOptions = {}): Promise<CommitResult> {
+    checkOptions('append', options, statementChecks)
     return this.#runOne(options, async (setting, snapshot) => {
       if (isSelect(source)) return insertSelectStatement(source.select, setting)
       return appendFrom({ source: await this.#sourceOf(source, setting, snapshot, options) })
@@ -122,6 +136,7 @@ export class DeltaTable {
 
   /** Replaces all rows, or those for which `where` holds, in one commit. Retries as delete and append do: the rows given are staged once. */
   async overwrite(source: MergeInputSource, options: OverwriteOptions = {}): Promise<CommitResult> {
+    checkOptions('overwrite', options, overwriteChecks)
     const parameters = { mode: 'Overwrite', ...(options.where === undefined ? {} : { replaceWhere: options.where }) }
     const setting = this.#setting(options)
     return this.#transact(options, async (tx) => {
@@ -137,6 +152,7 @@ export class DeltaTable {
 
   /** Deletes rows for which the condition is TRUE; without one, all. Retries: what it did is known row by row, so a repeat deletes no other row. */
   async delete(where?: string, options: StatementOptions = {}): Promise<CommitResult> {
+    checkOptions('delete', options, statementChecks)
     return this.#runOne(options, async (setting) => deleteStatement({ where, operation: undefined }, setting))
   }
 
@@ -145,16 +161,24 @@ export class DeltaTable {
     set: SetList,
     options: StatementOptions & { readonly where?: string | undefined } = {},
   ): Promise<CommitResult> {
+    checkValue('update', 'set', set, isMembers, 'an object of columns and expressions')
+    checkOptions('update', options, overwriteChecks)
     return this.#runOne(options, async (setting) => updateStatement({ set, where: options.where }, setting))
   }
 
   /** MERGE: `on` and the clauses use `t` for this table and `s` for the source. */
-  merge(source: MergeInputSource, { on }: { readonly on: string }): MergeBuilder {
-    return new MergeBuilder((clauses, options) => this.#merge(source, on, clauses, options))
+  merge(source: MergeInputSource, options: { readonly on: string }): MergeBuilder {
+    checkOptions('merge', options, mergeChecks, ['on'])
+    const { on } = options
+    return new MergeBuilder(async (clauses, run) => {
+      checkOptions('execute', run, statementChecks)
+      return this.#merge(source, on, clauses, run)
+    })
   }
 
   /** Rows of a snapshot, as they come. */
   async *rows(options: RowsOptions = {}): AsyncGenerator<Record<string, unknown>> {
+    checkOptions('rows', options, rowsChecks)
     yield* rowsAtEdge(this.#rows(options))
   }
 
@@ -175,6 +199,7 @@ export class DeltaTable {
    * 'update_postimage'), `_commit_version` and `_commit_timestamp`.
    */
   async *changes(options: ChangesOptions): AsyncGenerator<Record<string, unknown>> {
+    checkOptions('changes', options, changesChecks, ['from'])
     yield* rowsAtEdge(this.changeFeed().rows(options))
   }
 
@@ -186,6 +211,8 @@ export class DeltaTable {
 
   /** A SELECT over this table, by its name, `t` or `target`, in DuckDB's SQL. */
   async query(sql: string, options: QueryOptions = {}): Promise<QueryResult> {
+    checkOptions('query', options, queryChecks)
+    checkValue('query', 'sql', sql, text, 'a SELECT as text')
     const snapshot = await this.#snapshotAt(options)
     const plane = await this.#parts.plane()
     if (plane.select === undefined) throw noSql(plane.name)
@@ -209,6 +236,7 @@ export class DeltaTable {
    * Starts a transaction of several statements on a pinned version; it sees its own writes, and commits once.
    */
   async begin(options: StatementOptions = {}): Promise<TableTransaction> {
+    checkOptions('begin', options, statementChecks)
     const setting = this.#setting(options)
     const snapshot = await this.#writable()
     const shown = new ShownReads()
@@ -218,6 +246,7 @@ export class DeltaTable {
 
   /** Turns deletion vectors on: raises the protocol where needed, and sets the property. A no-op where they are on. */
   async enableDeletionVectors(options: StatementOptions = {}): Promise<CommitResult> {
+    checkOptions('enableDeletionVectors', options, statementChecks)
     return this.#transact(options, async (tx) => {
       const { protocol, metadata, properties } = tx.snapshot
       if (properties.enableDeletionVectors) return
@@ -231,6 +260,8 @@ export class DeltaTable {
    * @returns committed: it is there; absent: another writer's commit or none is there
    */
   async resolveCommit(txnId: string, version: number): Promise<'committed' | 'absent'> {
+    checkValue('resolveCommit', 'txnId', txnId, text, 'the text in the details of the error')
+    checkValue('resolveCommit', 'version', version, count, 'the version in the details of the error')
     const latest = await this.#latest()
     if (latest.version < version) return 'absent'
     const [commit] = await this.#parts.log.commits(version - 1, version)

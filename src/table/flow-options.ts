@@ -3,7 +3,7 @@
  * would otherwise be an option not given. What the options mean together, and with the columns of the source, is checked by definition.ts.
  */
 import { failure } from '../base/errors.ts'
-import { nearest } from '../expr/scope.ts'
+import { nearest } from '../base/nearest.ts'
 import {
   type Check,
   type Members,
@@ -15,7 +15,7 @@ import {
   textOrTexts,
   textRecord,
   texts,
-} from './member-checks.ts'
+} from '../base/member-checks.ts'
 
 const startAndEnd: Check = (value) => isMembers(value) && text(value['start']) && text(value['end'])
 
@@ -95,7 +95,9 @@ export function requireFlowOptions(options: object, fedBy: 'events' | 'snapshots
           ...Object.fromEntries(Object.entries(programChecks).filter(([name]) => !ofEventsAlone.includes(name))),
           ...snapshotChecks,
         }
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+  const given = Object.fromEntries(
+    Object.entries(isMembers(options) ? options : {}).filter(([, value]) => value !== undefined),
+  )
   checkMembers(given as Members, checks, ['target', 'flow', 'keys'], (problem, member) =>
     failure(
       'AUTOCDC_INVALID_DEFINITION',

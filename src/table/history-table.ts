@@ -2,7 +2,9 @@
  * A type 2 table as its readers see it: the rows that are open, those that held at a sequence or in a span of them, the version that held
  * for each row of a source, and what its commits mean. Every call reads the latest version at the time of the call, unless one is given.
  */
+import { type ChecksOf, checkOptions, judgedLater, listOfTexts } from '../base/check-options.ts'
 import { failure } from '../base/errors.ts'
+import { isMembers, oneOf, text } from '../base/member-checks.ts'
 import { type HistoryChange, changesBetween, historyChangeColumn } from '../cdc/reads/history-changes.ts'
 import {
   type HistoryShape,
@@ -28,7 +30,8 @@ import type { Relation } from '../relation/tree.ts'
 import type { TableParts } from '../transaction/context.ts'
 import { mayHold } from '../transaction/file-facts.ts'
 import { TransactionState } from '../transaction/state.ts'
-import { type JoinAsOfOptions, bindAsOfJoin } from './bind-as-of-join.ts'
+import { type JoinAsOfOptions, bindAsOfJoin, joinAsOfChecks } from './bind-as-of-join.ts'
+import { formChecks, paramsCheck, runChecks, versionChecks } from './call-options.ts'
 import { feedColumns, partRows } from './change-relations.ts'
 import { ChangeFeed, type LoadedCommit } from './changes.ts'
 import type { DeltaTable, VersionOptions } from './delta-table.ts'
@@ -80,6 +83,30 @@ export interface HistoryChangeRow extends Record<string, unknown> {
   readonly _commit_version: bigint
 }
 
+const readChecks: ChecksOf<HistoryReadOptions> = {
+  ...versionChecks,
+  ...paramsCheck,
+  believedAt: judgedLater,
+  where: judgedLater,
+  columns: listOfTexts,
+}
+
+const rowsChecks: ChecksOf<HistoryRowsOptions> = { ...readChecks, ...runChecks, ...formChecks }
+
+const viewChecks: ChecksOf<HistoryViewOptions> = {
+  ...versionChecks,
+  dialect: oneOf('spark', 'duckdb'),
+  from: text,
+  view: text,
+}
+
+const changesChecks: ChecksOf<HistoryChangesOptions> = {
+  ...runChecks,
+  ...formChecks,
+  fromVersion: judgedLater,
+  toVersion: judgedLater,
+}
+
 export class HistoryTable {
   readonly #parts: TableParts
 
@@ -104,11 +131,17 @@ export class HistoryTable {
 
   /** @throws AUTOCDC_INVALID_STATE where the table is no type 2 target; INVALID_OPTION for a NULL sequence */
   async *rows(selection: HistorySelection, options: HistoryRowsOptions = {}): AsyncGenerator<Record<string, unknown>> {
-    yield* rowsAtEdge(this.#rows(() => this.relation(selection, options), options))
+    checkOptions('rows', options, rowsChecks)
+    yield* rowsAtEdge(this.#rows(() => this.#relation(selection, options), options))
   }
 
   /** The same rows as a relation, its columns named as the table's. Files that no such row can be in are left out. */
   async relation(selection: HistorySelection, options: HistoryReadOptions = {}): Promise<Relation> {
+    checkOptions('relation', options, readChecks)
+    return this.#relation(selection, options)
+  }
+
+  async #relation(selection: HistorySelection, options: HistoryReadOptions): Promise<Relation> {
     const shape = await this.#shape(options)
     const setting = this.#setting(options)
     const further = bindCondition(options.where, targetScope(shape.snapshot, setting), setting)
@@ -130,6 +163,7 @@ export class HistoryTable {
     source: RowSource | QuerySource | DeltaTable,
     options: JoinAsOfOptions,
   ): AsyncGenerator<Record<string, unknown>> {
+    checkOptions('joinAsOf', options, joinAsOfChecks, ['on', 'at'])
     const shape = await this.#shape(options)
     const setting = this.#setting(options)
     const staged = await outsideRows(source, shape.snapshot, this.#parts, setting, options)
@@ -142,6 +176,7 @@ export class HistoryTable {
 
   /** The text of a view for another engine, or of its SELECT. */
   async viewSql(kind: 'current' | { readonly asOf: unknown }, options: HistoryViewOptions): Promise<string> {
+    checkOptions('viewSql', options, viewChecks, ['dialect', 'from'])
     const shape = await this.#shape(options)
     const text = { dialect: options.dialect, from: options.from, view: options.view }
     if (kind === 'current') return currentViewSql(shape, text)
@@ -153,6 +188,7 @@ export class HistoryTable {
    * @throws DELTA_VERSION_NOT_FOUND, DELTA_DATA_FILE_MISSING
    */
   async *historyChanges(options: HistoryChangesOptions): AsyncGenerator<HistoryChangeRow> {
+    checkOptions('historyChanges', options, changesChecks, ['fromVersion'])
     for await (const relation of this.changeRelations(options)) {
       for await (const row of rowsAtEdge(this.#rows(async () => relation, options))) yield row as HistoryChangeRow
     }
@@ -239,11 +275,19 @@ export class HistoryTable {
 
 function selected(shape: HistoryShape, selection: HistorySelection): Expr {
   if (selection === 'current') return isOpen(shape)
+  if (!isMembers(selection)) throw noSelection(selection)
   const type = sequenceTypeOf(shape)
   const sequence = (value: unknown, option: string) => sequenceLiteral(sequenceFrom(value, type, option), type)
   if ('asOf' in selection) return holdsAt(shape, sequence(selection.asOf, 'asOf'))
   const [from, to] = selection.between
   return meets(shape, sequence(from, 'from'), sequence(to, 'to'))
+}
+
+function noSelection(selection: unknown): Error {
+  return failure('INVALID_OPTION', `rows() has no selection ${String(selection)}`, {
+    details: { option: 'selection', value: selection },
+    advice: "Give 'current', { asOf: sequence } or { between: [from, to] }.",
+  })
 }
 
 function believed(shape: HistoryShape, at: unknown): Expr {

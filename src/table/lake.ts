@@ -1,11 +1,14 @@
 /** Several tables by name, for SQL that joins them and for flows between them. */
+import { type ChecksOf, checkOptions, checkValue } from '../base/check-options.ts'
 import { failure } from '../base/errors.ts'
+import { text } from '../base/member-checks.ts'
 import type { FlowOptions } from '../cdc/options.ts'
 import type { EventSource } from '../relation/event-source.ts'
 import type { Relation } from '../relation/tree.ts'
 import type { DataPlane } from '../relation/data-plane.ts'
 import type { LossyForms } from '../protocol/js-values.ts'
 import type { AutoCdc } from './auto-cdc.ts'
+import { formChecks, paramsCheck, runChecks } from './call-options.ts'
 import { changeFeedSource } from './change-feed-source.ts'
 import type { DeltaTable } from './delta-table.ts'
 import type { RunOptions } from './options.ts'
@@ -21,6 +24,13 @@ export interface LakeFlowOptions extends FlowOptions {
   /** Table properties of a target that is created. */
   readonly properties?: Readonly<Record<string, string>> | undefined
 }
+
+export interface LakeQueryOptions extends RunOptions, LossyForms {
+  /** Values of `$name` in the query. */
+  readonly params?: Readonly<Record<string, unknown>> | undefined
+}
+
+const queryChecks: ChecksOf<LakeQueryOptions> = { ...runChecks, ...formChecks, ...paramsCheck }
 
 /** How a lake makes what it does not hold yet. */
 export interface LakeParts {
@@ -46,10 +56,9 @@ export class Lake {
   }
 
   /** A SELECT in DuckDB's SQL over the tables by name, each at its latest version. */
-  async query(
-    sql: string,
-    options: RunOptions & LossyForms & { readonly params?: Readonly<Record<string, unknown>> | undefined } = {},
-  ): Promise<QueryResult> {
+  async query(sql: string, options: LakeQueryOptions = {}): Promise<QueryResult> {
+    checkOptions('query', options, queryChecks)
+    checkValue('query', 'sql', sql, text, 'a SELECT as text')
     if (this.#plane.select === undefined) throw noSql(this.#plane.name)
     const tables = new Map<string, (conjuncts: readonly string[]) => Promise<Relation>>()
     for (const [name, table] of this.#tables) tables.set(name, table.relationForQuery())

@@ -16,8 +16,12 @@ export interface ConflictOptions {
   readonly valueBudgetBytes?: number | undefined
 }
 
-export interface RunOptions {
+export interface SignalOption {
+  /** Ends the call: it fails with CANCELLED, and nothing is committed that was not. */
   readonly signal?: AbortSignal | undefined
+}
+
+export interface RunOptions extends SignalOption {
   /** Fraction done, 0 to 1. */
   readonly onProgress?: ((fraction: number) => void) | undefined
 }

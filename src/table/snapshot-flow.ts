@@ -6,7 +6,9 @@
  * A snapshot that looks broken is refused (AUTOCDC_SNAPSHOT_REFUSED) and changes nothing: one that is empty, repeats a key, is not newer
  * than the last one, or would delete more of the target than is allowed.
  */
+import { type ChecksOf, checkOptions, judgedLater } from '../base/check-options.ts'
 import { failure } from '../base/errors.ts'
+import { flag } from '../base/member-checks.ts'
 import { type FlowDefinition, defineFlow } from '../cdc/definition.ts'
 import { countRows } from '../cdc/maintenance/maintenance-context.ts'
 import type { FlowOptions } from '../cdc/options.ts'
@@ -33,6 +35,7 @@ import type { StagedRows } from '../relation/data-plane.ts'
 import type { Relation } from '../relation/tree.ts'
 import { mayHold } from '../transaction/file-facts.ts'
 import { TransactionState } from '../transaction/state.ts'
+import { paramsCheck, signalChecks } from './call-options.ts'
 import type { DeltaTable } from './delta-table.ts'
 import { type BatchReport, Flow, type FlowSetting } from './flow.ts'
 import { declaredColumns, eventSchema, parseSchemaText } from './flow-schema.ts'
@@ -76,6 +79,15 @@ export interface SnapshotOptions {
   /** Take a snapshot without rows for what it says: that there are none. Its deletes are limited all the same. */
   readonly allowEmpty?: boolean | undefined
   readonly signal?: AbortSignal | undefined
+}
+
+const snapshotChecks: ChecksOf<SnapshotOptions> = {
+  ...signalChecks,
+  ...paramsCheck,
+  version: judgedLater,
+  partial: judgedLater,
+  maxDeleteFraction: judgedLater,
+  allowEmpty: flag,
 }
 
 /** Rows in memory are held there; a big snapshot had better be files, a query or a table. */
@@ -135,6 +147,7 @@ export class SnapshotFlow {
    * @throws AUTOCDC_SNAPSHOT_REFUSED, and as Flow.apply
    */
   async apply(rows: SnapshotRows, options: SnapshotOptions): Promise<SnapshotReport> {
+    checkOptions('apply', options, snapshotChecks, ['version'])
     const run: RunOptions = { signal: options.signal }
     const staged = await this.#stage(rows, options)
     try {

@@ -2,6 +2,8 @@
  * Several statements, one commit, on a pinned version. Each statement sees the writes of those before. At the commit, winners are
  * reconciled as for a single statement, unless rows were shown to the caller: then any change of a row that was read is a conflict.
  */
+import { type ChecksOf, checkOptions, checkValue, judgedLater, listOfTexts } from '../base/check-options.ts'
+import { isMembers } from '../base/member-checks.ts'
 import { appendFrom } from '../commands/append.ts'
 import type { SetList } from '../commands/assignments.ts'
 import { type StatementSetting, usingParameters } from '../commands/binding.ts'
@@ -18,6 +20,7 @@ import type { Statement } from '../transaction/plan.ts'
 import type { ShownReads } from '../transaction/shown-reads.ts'
 import type { Transaction } from '../transaction/transaction.ts'
 import { atEdge, rowsAtEdge } from './edge.ts'
+import { formChecks, mergeChecks, paramsCheck, runChecks } from './call-options.ts'
 import { MergeBuilder } from './merge-builder.ts'
 import type { RunOptions } from './options.ts'
 import { rowObjects, rowsRelation } from './read.ts'
@@ -31,6 +34,16 @@ export interface ParamsOption {
 export interface TransactionRowsOptions extends ParamsOption, LossyForms, RunOptions {
   readonly where?: string | undefined
   readonly columns?: readonly string[] | undefined
+}
+
+const whereChecks = { ...paramsCheck, where: judgedLater } as const
+
+const transactionRowsChecks: ChecksOf<TransactionRowsOptions> = {
+  ...paramsCheck,
+  ...formChecks,
+  ...runChecks,
+  where: judgedLater,
+  columns: listOfTexts,
 }
 
 export class TableTransaction {
@@ -53,36 +66,48 @@ export class TableTransaction {
     return this.#tx.snapshot.version
   }
 
+  /** Adds rows. @returns what this statement did; it is committed with the others */
   async append(source: MergeInputSource, options: ParamsOption & RunOptions = {}): Promise<CommitMetrics> {
+    checkOptions('append', options, { ...paramsCheck, ...runChecks })
     return this.#run(options, async (setting) => {
       if (isSelect(source)) return insertSelectStatement(source.select, setting)
       return appendFrom({ source: await statementSource(source, this.#tx.snapshot, this.#parts, setting, options) })
     })
   }
 
+  /** Deletes rows for which the condition is TRUE; without one, all. */
   async delete(where?: string, options: ParamsOption = {}): Promise<CommitMetrics> {
+    checkOptions('delete', options, paramsCheck)
     return this.#run(options, async (setting) => deleteStatement({ where }, setting))
   }
 
+  /** Sets columns to expressions where the condition is TRUE. */
   async update(
     set: SetList,
     options: ParamsOption & { readonly where?: string | undefined } = {},
   ): Promise<CommitMetrics> {
+    checkValue('update', 'set', set, isMembers, 'an object of columns and expressions')
+    checkOptions('update', options, whereChecks)
     return this.#run(options, async (setting) => updateStatement({ set, where: options.where }, setting))
   }
 
-  merge(source: MergeInputSource, { on }: { readonly on: string }): MergeBuilder<CommitMetrics> {
-    return new MergeBuilder((clauses, options) =>
-      this.#run(options, async (setting) => {
+  /** As `merge` of a table; how it is settled with other commits is said by `begin`. */
+  merge(source: MergeInputSource, options: { readonly on: string }): MergeBuilder<CommitMetrics, ParamsOption> {
+    checkOptions('merge', options, mergeChecks, ['on'])
+    const { on } = options
+    return new MergeBuilder(async (clauses, given) => {
+      checkOptions('execute', given, paramsCheck)
+      return this.#run(given, async (setting) => {
         const run: RunOptions = { signal: setting.signal }
         const rows = await statementSource(source, this.#tx.snapshot, this.#parts, setting, run)
         return mergeStatement({ on, clauses, source: rows }, setting)
-      }),
-    )
+      })
+    })
   }
 
   /** Rows as this transaction sees them. From then on, a concurrent change of any row that the condition selects is a conflict. */
   async *rows(options: TransactionRowsOptions = {}): AsyncGenerator<Record<string, unknown>> {
+    checkOptions('rows', options, transactionRowsChecks)
     yield* rowsAtEdge(this.#rows(options))
   }
 

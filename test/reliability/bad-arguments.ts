@@ -58,9 +58,9 @@ export const argumentCases: readonly Case[] = [
   },
   {
     name: 'a merge without a condition',
-    code: 'EXPRESSION_SYNTAX',
-    says: /string, not undefined/,
-    run: (t) =>
+    code: 'INVALID_OPTION',
+    says: /options of merge .*lacks on/,
+    run: async (t) =>
       t
         .merge([good], {} as never)
         .whenMatched()

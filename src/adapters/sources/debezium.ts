@@ -15,7 +15,9 @@
  *   { keys: ['id'], sequenceBy: '__sequence', applyAsDeleteWhen: '__deleted', applyAsTruncateWhen: "__op = 't'",
  *     columnsToUpdate: '__columns', exceptColumns: debeziumColumns }
  */
+import { type ChecksOf, checkOptions, checkValue, method } from '../../base/check-options.ts'
 import type { BraidlakeError, ErrorOptions } from '../../base/errors.ts'
+import { isMembers, text } from '../../base/member-checks.ts'
 import type { EventBatch, EventSource, ReadEvents } from '../../relation/event-source.ts'
 import { extendedJson } from './debezium-mongo.ts'
 import { sequenceOf } from './debezium-sequence.ts'
@@ -44,8 +46,14 @@ interface Message {
   readonly key: Row | undefined
 }
 
+const checks: ChecksOf<DebeziumOptions> = { sequence: method, unavailableValue: text }
+
+const isSource = (value: unknown): boolean => isMembers(value) && method(value['read'])
+
 /** Offsets, acknowledgement and lag are those of the wrapped source. A batch of dropped messages has no rows, but its offset. */
 export function debezium(source: EventSource, options: DebeziumOptions = {}): EventSource {
+  checkValue('debezium', 'source', source, isSource, 'a source of messages, such as fileSource or kafkaSource gives')
+  checkOptions('debezium', options, checks)
   const decoder = new Decoder(source.name, options)
   return {
     name: source.name,

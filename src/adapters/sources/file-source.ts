@@ -13,7 +13,9 @@
  */
 import { open } from 'node:fs/promises'
 import { throwIfCancelled } from '../../base/cancel.ts'
+import { type ChecksOf, checkOptions, judgedLater } from '../../base/check-options.ts'
 import { BraidlakeError, failure } from '../../base/errors.ts'
+import { text } from '../../base/member-checks.ts'
 import type { EventBatch, EventSource, ReadEvents, SourceLag } from '../../relation/event-source.ts'
 import { isAbsent } from '../local-store/local-errors.ts'
 import type { FileFormat, FilePlace, ListedFile } from './file-listing.ts'
@@ -45,8 +47,17 @@ interface Settings {
   readonly settleMs: number
 }
 
+const checks: ChecksOf<FileSourceOptions> = {
+  path: judgedLater,
+  format: judgedLater,
+  name: text,
+  pollMs: judgedLater,
+  settleMs: judgedLater,
+}
+
 /** @throws INVALID_OPTION */
 export function fileSource(options: FileSourceOptions): EventSource {
+  checkOptions('fileSource', options, checks, ['path'])
   if (typeof options.path !== 'string' || options.path === '')
     throw failure('INVALID_OPTION', 'a source of files needs a path: a folder, a file or a prefix', {
       details: { option: 'path', value: options.path },

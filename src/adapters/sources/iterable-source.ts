@@ -11,6 +11,8 @@
  * A row is pulled only while a batch is being asked for, but for the one that a batch did not wait for any longer: it begins the next.
  */
 import { throwIfCancelled } from '../../base/cancel.ts'
+import { type ChecksOf, checkOptions, checkValue, method } from '../../base/check-options.ts'
+import { text } from '../../base/member-checks.ts'
 import type { EventBatch, EventSource, ReadEvents } from '../../relation/event-source.ts'
 import { RowPuller } from './row-puller.ts'
 import { asSourceFailure, foreignOffset, sourceFailure } from './source-failure.ts'
@@ -25,6 +27,14 @@ export interface IterableSourceOptions {
   readonly acknowledge?: ((offset: string) => void | Promise<void>) | undefined
 }
 
+const checks: ChecksOf<IterableSourceOptions> = { offsetOf: method, acknowledge: method }
+
+const givesRows = (value: unknown): boolean =>
+  method(value) ||
+  (typeof value === 'object' &&
+    value !== null &&
+    [Symbol.iterator, Symbol.asyncIterator].some((name) => method(Reflect.get(value, name))))
+
 /**
  * @param rows a factory gets the offset to begin behind; undefined: from the beginning
  */
@@ -33,6 +43,9 @@ export function iterableSource(
   rows: RowsOf | ((after: string | undefined) => RowsOf),
   options: IterableSourceOptions = {},
 ): EventSource {
+  checkValue('iterableSource', 'name', name, text, 'a text, before the rows')
+  checkValue('iterableSource', 'rows', rows, givesRows, 'an iterable of rows, or a function that gives one')
+  checkOptions('iterableSource', options, checks)
   const given = new GivenRows(name, rows, options.offsetOf)
   return {
     name,

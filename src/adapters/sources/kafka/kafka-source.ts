@@ -5,7 +5,9 @@
  * Within a partition the order is the topic's. Partitions that appear later are read from their beginning. A message is fetched only
  * while a batch is asked for, and what is fetched at once is about one batch.
  */
+import { type ChecksOf, checkOptions, judgedLater } from '../../../base/check-options.ts'
 import { failure } from '../../../base/errors.ts'
+import { isMembers, text } from '../../../base/member-checks.ts'
 import type { EventSource, SourceLag } from '../../../relation/event-source.ts'
 import { asSourceFailure } from '../source-failure.ts'
 import { KafkaClient } from './kafka-client.ts'
@@ -28,6 +30,15 @@ export interface KafkaSourceOptions {
   readonly client?: Readonly<Record<string, unknown>> | undefined
 }
 
+const checks: ChecksOf<KafkaSourceOptions> = {
+  brokers: judgedLater,
+  topic: judgedLater,
+  groupId: text,
+  decode: judgedLater,
+  from: judgedLater,
+  client: isMembers,
+}
+
 /**
  * Rows: the members of the decoded value, and `__key` (text, or bytes that are no UTF-8), `__topic`, `__partition`, `__offset` (bigint),
  * `__timestamp`, and `__deleted`, true for a message without a value; such a row has the members of its key if that is a JSON object.
@@ -36,6 +47,7 @@ export interface KafkaSourceOptions {
  * @throws INVALID_OPTION; reading: SOURCE_FAILED, CANCELLED
  */
 export function kafkaSource(options: KafkaSourceOptions): EventSource {
+  checkOptions('kafkaSource', options, checks, ['brokers', 'topic'])
   const brokers = listOf('brokers', options.brokers)
   const topics = [...new Set(listOf('topic', options.topic))]
   const name = `kafka topic ${topics.join(', ')}`

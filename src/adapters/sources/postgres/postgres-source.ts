@@ -10,7 +10,9 @@
  * leaves as it is does not come: `columnsToUpdate` with `__columns` keeps what the target has; only under REPLICA IDENTITY FULL does it
  * come along when a row's key changes.
  */
+import { type ChecksOf, checkOptions, judgedLater, listOfTexts } from '../../../base/check-options.ts'
 import { failure } from '../../../base/errors.ts'
+import { flag, isMembers } from '../../../base/member-checks.ts'
 import type { EventSource } from '../../../relation/event-source.ts'
 import { asSourceFailure, foreignOffset } from '../source-failure.ts'
 import { parseLsn } from './lsn.ts'
@@ -39,6 +41,16 @@ export interface PostgresSourceOptions {
   readonly keys?: Readonly<Record<string, readonly string[]>> | undefined
 }
 
+const checks: ChecksOf<PostgresSourceOptions> = {
+  connection: judgedLater,
+  slot: judgedLater,
+  publication: judgedLater,
+  tables: listOfTexts,
+  createSlot: flag,
+  snapshot: flag,
+  keys: isMembers,
+}
+
 /**
  * Rows: the columns by name, and `__table` (`schema.name`), `__op` (`insert`, `update`, `delete`, `truncate`), `__lsn` (bigint, of the
  * commit), `__ordinal` (from 0 within the transaction), `__commit_ts`, `__columns` (the columns the event says). int8 is bigint, numeric
@@ -48,6 +60,7 @@ export interface PostgresSourceOptions {
  * @throws INVALID_OPTION; reading: SOURCE_FAILED, CANCELLED
  */
 export function postgresSource(options: PostgresSourceOptions): EventSource {
+  checkOptions('postgresSource', options, checks, ['connection', 'slot', 'publication'])
   const slot = named('slot', options.slot)
   const publication = named('publication', options.publication)
   const name = `postgres slot ${slot}`

@@ -1,4 +1,4 @@
-/** Checks of what a file says, member by member: a word misspelt would otherwise be an option not given. */
+/** Checks of what a file or a caller says, member by member: a word misspelt would otherwise be an option not given. */
 
 export type Check = (value: unknown) => boolean
 export type Members = Readonly<Record<string, unknown>>
@@ -46,6 +46,13 @@ export function checkMembers(
   }
   for (const [member, value] of Object.entries(given)) {
     if (value !== undefined && checks[member]?.(value) === false)
-      throw problemOf(`${member} cannot be ${JSON.stringify(value) ?? String(value)}`, member)
+      throw problemOf(`${member} cannot be ${shown(value)}`, member)
   }
+}
+
+function shown(value: unknown): string {
+  const isPlain = typeof value === 'string' || Array.isArray(value) || isMembers(value)
+  return isPlain
+    ? JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? String(one) : one))
+    : String(value)
 }
