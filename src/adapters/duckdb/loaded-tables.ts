@@ -7,7 +7,7 @@ import type { RowPositions } from '../../protocol/row-positions.ts'
 import type { RelationColumn, ScanFile } from '../../relation/tree.ts'
 import type { Engine, Session } from './instance.ts'
 import { quoteName } from './quote.ts'
-import { chunkOf, chunkRows } from './to-duckdb.ts'
+import { chunkRows, emptyChunk, fillChunk } from './to-duckdb.ts'
 import { sqlType } from './types.ts'
 
 /** Creates the table and fills it. Columns are c0..cN, so that no name of the caller's can be in the way. */
@@ -19,28 +19,45 @@ export async function loadTable(
   rowCount: number,
 ): Promise<void> {
   await session.run(`CREATE TABLE ${quoteName(name)} (${columnList(columns)})`)
-  await appendRows(session, name, columns, values, rowCount)
+  const appender = await tableAppender(session, name, columns)
+  try {
+    appender.add(values, rowCount)
+  } finally {
+    appender.close()
+  }
 }
 
 export function columnList(columns: readonly RelationColumn[]): string {
   return columns.map(({ type }, place) => `c${place} ${sqlType(type)}`).join(', ')
 }
 
-export async function appendRows(
+export interface TableAppender {
+  /** @param values by column */
+  add(values: readonly ArrayLike<Datum>[], rowCount: number): void
+  close(): void
+}
+
+/**
+ * Fills one chunk again and again: chunks lie outside of JavaScript's heap, whose collector does not see how big they are and frees them
+ * late, so that of millions of rows hundreds of megabytes would wait.
+ */
+export async function tableAppender(
   session: Session,
   name: string,
   columns: readonly RelationColumn[],
-  values: readonly ArrayLike<Datum>[],
-  rowCount: number,
-): Promise<void> {
+): Promise<TableAppender> {
   const appender = await session.connection.createAppender(name)
-  try {
-    for (let start = 0; start < rowCount; start += chunkRows) {
-      appender.appendDataChunk(chunkOf(session.api, columns, values, start, Math.min(start + chunkRows, rowCount)))
-    }
-    appender.flushSync()
-  } finally {
-    appender.closeSync()
+  const chunk = emptyChunk(session.api, columns)
+  return {
+    add(values, rowCount) {
+      for (let start = 0; start < rowCount; start += chunkRows) {
+        fillChunk(session.api, chunk, columns, values, start, Math.min(start + chunkRows, rowCount))
+        appender.appendDataChunk(chunk)
+        chunk.reset()
+      }
+      appender.flushSync()
+    },
+    close: () => appender.closeSync(),
   }
 }
 

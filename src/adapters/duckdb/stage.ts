@@ -6,7 +6,7 @@ import type { RelationColumn } from '../../relation/tree.ts'
 import { relationColumns } from '../../relation/columns.ts'
 import { cancelled } from './errors.ts'
 import type { Engine, Session } from './instance.ts'
-import { type VectorTables, appendRows, columnList, dropTable } from './loaded-tables.ts'
+import { type VectorTables, columnList, dropTable, tableAppender } from './loaded-tables.ts'
 import { quoteName, quoteText } from './quote.ts'
 import { selectInto } from './select.ts'
 import { DuckdbStagedRows } from './staged-rows.ts'
@@ -43,10 +43,15 @@ async function fill(
       const columns = source.schema.fields.map(({ name, type }) => ({ name, type }))
       await session.run(`CREATE TABLE ${quoteName(table)} (${columns.length > 0 ? columnList(columns) : 'c0 INTEGER'})`)
       let rowCount = 0
-      for await (const batch of source.batches) {
-        if (options?.signal?.aborted === true) throw cancelled(options.signal)
-        await appendRows(session, table, columns, batch.columns, batch.rowCount)
-        rowCount += batch.rowCount
+      const appender = await tableAppender(session, table, columns)
+      try {
+        for await (const batch of source.batches) {
+          if (options?.signal?.aborted === true) throw cancelled(options.signal)
+          appender.add(batch.columns, batch.rowCount)
+          rowCount += batch.rowCount
+        }
+      } finally {
+        appender.close()
       }
       return new DuckdbStagedRows(table, columns, rowCount, drop)
     }

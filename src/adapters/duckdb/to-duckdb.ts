@@ -59,18 +59,22 @@ export function duckdbValue(api: DuckdbApi, value: Datum, type: DataType): DuckD
   }
 }
 
-/** Rows `start` to `end` of some columns as one chunk. */
-export function chunkOf(
+export function emptyChunk(api: DuckdbApi, columns: readonly RelationColumn[]): DuckDBDataChunk {
+  const types: DuckDBType[] = columns.map(({ type }) => apiType(api, type))
+  return api.DuckDBDataChunk.create(types, 0)
+}
+
+/** Rows `start` to `end` of some columns, into a chunk that is new or was reset. */
+export function fillChunk(
   api: DuckdbApi,
+  chunk: DuckDBDataChunk,
   columns: readonly RelationColumn[],
   values: readonly ArrayLike<Datum>[],
   start: number,
   end: number,
-): DuckDBDataChunk {
-  const types: DuckDBType[] = columns.map(({ type }) => apiType(api, type))
-  const chunk = api.DuckDBDataChunk.create(types, end - start)
+): void {
+  chunk.rowCount = end - start
   columns.forEach(({ type }, place) => fillColumn(api, chunk, place, values[place] ?? [], type, start, end))
-  return chunk
 }
 
 interface WritableVector {
