@@ -289,16 +289,18 @@ function predicate(
   return analyzePredicate(parseOnce(text, setting), tableScope(columns, ['s', 'source'], 's.'), { frozen }, what)
 }
 
-/**
- * Keys are always written; a NULL is written where its column is not to be ignored. A list names a column as its source spells it, or all
- * in small or all in capital letters, as some sources do whatever the column's name.
- */
+/** Between names in a list that is looked through as one text; no name has it. */
+const between = '\u0001'
+
+/** Keys are always written; a NULL is written where its column is not to be ignored. A list names columns in any case. */
 function writes({ name, mayStay }: PayloadColumn, value: Expr, listed: RelationColumn | undefined): Expr | undefined {
   if (!mayStay) return undefined
   if (listed === undefined) return call('is not null', [value])
   const list = fromSource(listed)
-  const spellings = new Set([name, name.toLowerCase(), name.toUpperCase()])
-  return any(...[...spellings].map((spelling) => surely(call('array_contains', [list, stringOf(spelling)]))))
+  const end = stringOf(between)
+  const text = call('||', [call('||', [end, call('lower', [call('array_join', [list, end])])]), end])
+  const isThere = call('contains', [text, stringOf(`${between}${name.toLowerCase()}${between}`)])
+  return any(surely(call('array_contains', [list, stringOf(name)])), surely(isThere))
 }
 
 function invalid(message: string, option: string, code: ErrorCode = 'AUTOCDC_INVALID_DEFINITION'): Error {

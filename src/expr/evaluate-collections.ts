@@ -14,6 +14,8 @@ export function evaluateCollection(site: CallSite): Strict | undefined {
         : (a, b) => element(site, a as readonly Datum[], Number(b))
     case 'element_at':
       return type?.kind === 'map' ? lookUp(equality(type.key)) : elementAt(site)
+    case 'array_join':
+      return (a, b) => (a as readonly Datum[]).filter((item) => item !== null).join(b as string)
     case 'array_contains': {
       const equal = equality(site.expr.args[1]?.type ?? site.expr.type)
       return (a, b) => {

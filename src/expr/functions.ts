@@ -200,6 +200,11 @@ export const functions = define({
     'NULL if `b` is NULL, or if it is not found and `a` holds a NULL.',
     rule.arrayContains,
   ),
+  array_join: named(
+    'array_join(a, b)',
+    'The texts of an array with `b` between them; NULL elements are left out.',
+    rule.arrayJoin,
+  ),
   /** The type holds the fields' names. */
   struct: named("named_struct('name', a, ...)", 'A struct. Also `struct(a, ...)`.', rule.struct),
   array: named('array(a, ...)', 'An array of one type.', rule.array),

@@ -233,6 +233,14 @@ const fromCollection =
 export const index: Rule = fromCollection((key) => isIntegral(key.type))
 export const elementAt: Rule = fromCollection((key) => isIntegral(key.type) && key.type.kind !== 'long')
 
+export const arrayJoin: Rule = (args) => {
+  const [collection, separator] = args
+  if (collection?.type.kind !== 'array' || separator === undefined || args.length !== 2) return undefined
+  return collection.type.element.kind === 'string'
+    ? { args: [collection.type, stringType], type: stringType }
+    : undefined
+}
+
 export const arrayContains: Rule = (args) => {
   const [collection, item] = args
   if (collection?.type.kind !== 'array' || item === undefined || args.length !== 2) return undefined

@@ -35,6 +35,8 @@ test.each(names)('a column %j in the list -> it is written, and no other', async
 test.each([
   ['CityName', 'cityname'],
   ['CityName', 'CITYNAME'],
+  ['cityname', 'CityName'],
+  ['CityName', 'cITYnAME'],
   ['cityname', 'CITYNAME'],
   ['CITYNAME', 'cityname'],
 ])('a column %s listed as %s -> it is written', async (name, listed) => {

@@ -49,7 +49,7 @@ const safe: ReadonlySet<FunctionName> = new Set<FunctionName>([
     'datediff',
     'size',
   ] as const),
-  ...(['array_contains', 'struct', 'array'] as const),
+  ...(['array_contains', 'array_join', 'struct', 'array'] as const),
 ])
 
 export function mayFail(expr: Expr): boolean {

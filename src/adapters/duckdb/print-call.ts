@@ -96,6 +96,7 @@ export function printCall(
     case 'element_at':
     case 'size':
     case 'array_contains':
+    case 'array_join':
     case 'struct':
     case 'array':
     case 'map':
@@ -334,7 +335,7 @@ function printTime(name: Time, x: Expr | undefined, a: string, b: string): strin
   }
 }
 
-type Nested = 'index' | 'element_at' | 'size' | 'array_contains' | 'struct' | 'array' | 'map'
+type Nested = 'index' | 'element_at' | 'size' | 'array_contains' | 'array_join' | 'struct' | 'array' | 'map'
 
 function printNested(name: Nested, x: Expr | undefined, type: DataType, printed: readonly string[]): string {
   const [a = '', b = ''] = printed
@@ -350,6 +351,9 @@ function printNested(name: Nested, x: Expr | undefined, type: DataType, printed:
       return `CAST(${isMap ? 'cardinality' : 'len'}(${a}) AS INTEGER)`
     case 'array_contains':
       return `(CASE WHEN ${a} IS NULL OR ${b} IS NULL THEN NULL WHEN list_contains(${a}, ${b}) THEN TRUE WHEN len(list_filter(${a}, lambda item: item IS NULL)) > 0 THEN NULL ELSE FALSE END)`
+    case 'array_join':
+      // Its own function takes no separator but a constant.
+      return `(CASE WHEN ${a} IS NOT NULL AND ${b} IS NOT NULL THEN substring(list_reduce(list_filter(${a}, lambda item: item IS NOT NULL), lambda text, item: text || ${b} || item, ''), length(${b}) + 1) END)`
     case 'struct': {
       const fields = type.kind === 'struct' ? type.fields : []
       return `struct_pack(${printed.map((value, place) => `${quoteName(fields[place]?.name ?? `col${place + 1}`)} := ${value}`).join(', ')})`
