@@ -229,7 +229,8 @@ const statePath = (target: string): string => `../${basename(localFolder(target)
 export async function cdcTarget(target: string, options: FlowTableOptions = {}): Promise<CdcTarget> {
   checkOptions('cdcTarget', options, flowTableChecks)
   const { CdcTarget: Target } = await import('./table/cdc-target.ts')
-  return new Target({ tables: flowTables(target, options), statePath: statePath(target) })
+  const tables = flowTables(target, options)
+  return new Target({ tables, statePath: statePath(target), tableAt })
 }
 
 /** A table by path as parts, opened without reading it. */

@@ -255,7 +255,8 @@ function plain(row: unknown): Row {
   throw failure('DELTA_TYPE_MISMATCH', 'a row given to apply() is not an object with a property for each column')
 }
 
-function batchOf(report: BatchReport): AutoCdcBatch {
+/** A batch in the words of its readers. */
+export function batchOf(report: BatchReport): AutoCdcBatch {
   const { counts, badRows, ...others } = report
   const { duplicates, ...rest } = counts
   return { ...others, ...rest, duplicate: duplicates, quarantined: badRows }

@@ -4,7 +4,7 @@
  */
 import { checkOptions, judgedLater } from '../base/check-options.ts'
 import { failure } from '../base/errors.ts'
-import { type Check, isMembers, selection } from '../base/member-checks.ts'
+import { type Check, isMembers, selection, text } from '../base/member-checks.ts'
 import type { BatchTables } from '../cdc/batch-tables.ts'
 import { type FlowDefinition, defineFlow } from '../cdc/definition.ts'
 import { fittedDefinition } from '../cdc/fitted-definition.ts'
@@ -44,6 +44,8 @@ export interface CdcTargetSetting {
   readonly tables: BatchTables
   /** Of the state, from the target's folder. */
   readonly statePath: string
+  /** A table by path. */
+  readonly tableAt?: ((path: string) => TableParts) | undefined
 }
 
 /** All events there have been: as values, or as rows of a source with the options of the flow that read them. */
@@ -58,7 +60,7 @@ export interface VerifyRunOptions extends SignalOption {
 const verifyChecks = { ...signalChecks, version: judgedLater, against: isAgainst }
 const retrackChecks = { ...signalChecks, trackHistory: selection }
 const gcChecks = { ...signalChecks, watermark: judgedLater }
-const adoptChecks = { ...signalChecks, from: isMembers }
+const adoptChecks = { ...signalChecks, from: (value: unknown) => text(value) || isMembers(value) }
 
 function isAgainst(value: unknown): boolean {
   return isMembers(value) && ('events' in value || (isMembers(value['rows']) && isMembers(value['flow'])))
@@ -121,9 +123,14 @@ export class CdcTarget {
     return this.#run('compact', options, signalChecks, compactTarget)
   }
 
-  /** Gives a copied or cloned target a state of its own. @param options `from`: the original's state table, where none was copied along */
-  adopt(options: SignalOption & { readonly from?: TableParts | undefined } = {}): Promise<AdoptReport> {
-    return this.#run('adopt', options, adoptChecks, (context) => adoptTarget(context, options.from))
+  /**
+   * Gives a copied or cloned target a state of its own.
+   * @param options `from`: folder of the original's state table, where none was copied along
+   */
+  adopt(options: SignalOption & { readonly from?: string | TableParts | undefined } = {}): Promise<AdoptReport> {
+    return this.#run('adopt', options, adoptChecks, (context) =>
+      adoptTarget(context, typeof options.from === 'string' ? this.#setting.tableAt?.(options.from) : options.from),
+    )
   }
 
   /** Takes a flow off the target; what it gave stays. @throws AUTOCDC_INVALID_STATE where there is none of that name */

@@ -176,13 +176,16 @@ export class DeltaTable {
     })
   }
 
-  /** Rows of a snapshot, as they come. */
-  async *rows(options: RowsOptions = {}): AsyncGenerator<Record<string, unknown>> {
+  /**
+   * Rows of a snapshot, as they come. Values are as in docs/guide/types.md: `long` is bigint, decimals are text, NULL is null.
+   * @typeParam T what the caller knows of the rows; nothing checks it
+   */
+  async *rows<T = Record<string, unknown>>(options: RowsOptions = {}): AsyncGenerator<T> {
     checkOptions('rows', options, rowsChecks)
-    yield* rowsAtEdge(this.#rows(options))
+    yield* rowsAtEdge(this.#rows<T>(options))
   }
 
-  async *#rows(options: RowsOptions): AsyncGenerator<Record<string, unknown>> {
+  async *#rows<T>(options: RowsOptions): AsyncGenerator<T> {
     const snapshot = await this.#snapshotAt(options)
     const plane = await this.#parts.plane()
     const state = new TransactionState(this.#parts, snapshot)
@@ -191,7 +194,7 @@ export class DeltaTable {
       state.filesFor(0, (add) => mayHold(snapshot, where, add)),
     )
     checkParametersUsed(setting.parsed.values(), options.params)
-    yield* rowObjects(plane.query(relation, options), plane.columnsOf(relation), options)
+    yield* rowObjects<T>(plane.query(relation, options), plane.columnsOf(relation), options)
   }
 
   /**
@@ -209,8 +212,11 @@ export class DeltaTable {
     return new ChangeFeed(this.#parts, (options) => this.#setting(options))
   }
 
-  /** A SELECT over this table, by its name, `t` or `target`, in DuckDB's SQL. */
-  async query(sql: string, options: QueryOptions = {}): Promise<QueryResult> {
+  /**
+   * A SELECT over this table, by its name, `t` or `target`, in DuckDB's SQL.
+   * @typeParam T what the caller knows of the rows; nothing checks it
+   */
+  async query<T = Record<string, unknown>>(sql: string, options: QueryOptions = {}): Promise<QueryResult<T>> {
     checkOptions('query', options, queryChecks)
     checkValue('query', 'sql', sql, text, 'a SELECT as text')
     const snapshot = await this.#snapshotAt(options)
@@ -219,7 +225,7 @@ export class DeltaTable {
     const relation = relationOf(new TransactionState(this.#parts, snapshot))
     const tables = new Map([this.#name, 't', 'target'].map((name) => [name, relation]))
     const { columns, batches } = await plane.select(sql, tables, { ...options, params: options.params })
-    return queryResult(columns, batches, options)
+    return queryResult<T>(columns, batches, options)
   }
 
   /** Whether this is the table in that storage. */

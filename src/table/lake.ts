@@ -55,15 +55,18 @@ export class Lake {
     return this.#tables.get(name)
   }
 
-  /** A SELECT in DuckDB's SQL over the tables by name, each at its latest version. */
-  async query(sql: string, options: LakeQueryOptions = {}): Promise<QueryResult> {
+  /**
+   * A SELECT in DuckDB's SQL over the tables by name, each at its latest version.
+   * @typeParam T what the caller knows of the rows; nothing checks it
+   */
+  async query<T = Record<string, unknown>>(sql: string, options: LakeQueryOptions = {}): Promise<QueryResult<T>> {
     checkOptions('query', options, queryChecks)
     checkValue('query', 'sql', sql, text, 'a SELECT as text')
     if (this.#plane.select === undefined) throw noSql(this.#plane.name)
     const tables = new Map<string, (conjuncts: readonly string[]) => Promise<Relation>>()
     for (const [name, table] of this.#tables) tables.set(name, table.relationForQuery())
     const { columns, batches } = await this.#plane.select(sql, tables, options)
-    return queryResult(columns, batches, options)
+    return queryResult<T>(columns, batches, options)
   }
 
   /**

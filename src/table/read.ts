@@ -42,18 +42,19 @@ export async function rowsRelation(
   return { relation: { kind: 'project', input: filtered, columns }, where, asksTable: answers !== undefined }
 }
 
-export async function* rowObjects(
+/** @typeParam T what the caller knows of the rows; nothing checks it */
+export async function* rowObjects<T = Record<string, unknown>>(
   batches: AsyncIterable<Batch>,
   columns: readonly RelationColumn[],
   forms: LossyForms,
-): AsyncGenerator<Record<string, unknown>> {
+): AsyncGenerator<T> {
   for await (const batch of batches) {
     for (let row = 0; row < batch.rowCount; row++) {
       const object: Record<string, unknown> = {}
       columns.forEach(({ name, type }, c) => {
         object[name] = toJs(batch.columns[c]?.[row] ?? null, type, forms)
       })
-      yield object
+      yield object as T
     }
   }
 }
@@ -84,28 +85,29 @@ export function tableRelation(snapshot: Snapshot, files: readonly ScanFile[]): R
 }
 
 /** Rows as they come, so once: iterated or collected. */
-export interface QueryResult extends AsyncIterable<Record<string, unknown>> {
+export interface QueryResult<T = Record<string, unknown>> extends AsyncIterable<T> {
+  /** Names and types, in the order of the SELECT. */
   readonly columns: readonly RelationColumn[]
   /** Every row; the caller decides that they fit in memory. */
-  toArray(): Promise<Record<string, unknown>[]>
+  toArray(): Promise<T[]>
 }
 
-export function queryResult(
+export function queryResult<T = Record<string, unknown>>(
   columns: readonly RelationColumn[],
   batches: AsyncIterable<Batch>,
   forms: LossyForms,
-): QueryResult {
+): QueryResult<T> {
   let isTaken = false
   const rows = () => {
     if (isTaken) throw failure('CLOSED', 'the rows of this query were read already: run it again, or keep them')
     isTaken = true
-    return rowObjects(batches, columns, forms)
+    return rowObjects<T>(batches, columns, forms)
   }
   return {
     columns,
     [Symbol.asyncIterator]: rows,
     async toArray() {
-      const all: Record<string, unknown>[] = []
+      const all: T[] = []
       for await (const row of rows()) all.push(row)
       return all
     },

@@ -35,9 +35,10 @@ import type { StagedRows } from '../relation/data-plane.ts'
 import type { Relation } from '../relation/tree.ts'
 import { mayHold } from '../transaction/file-facts.ts'
 import { TransactionState } from '../transaction/state.ts'
+import { type AutoCdcBatch, batchOf } from './auto-cdc.ts'
 import { paramsCheck, signalChecks } from './call-options.ts'
 import type { DeltaTable } from './delta-table.ts'
-import { type BatchReport, Flow, type FlowSetting } from './flow.ts'
+import { Flow, type FlowSetting } from './flow.ts'
 import { declaredColumns, eventSchema, parseSchemaText } from './flow-schema.ts'
 import type { RunOptions } from './options.ts'
 import {
@@ -98,7 +99,7 @@ export interface SnapshotReport {
   readonly upserts: number
   readonly deletes: number
   /** Of the commit. One is made even where nothing differs: it holds the snapshot's version. */
-  readonly batch: BatchReport
+  readonly batch: AutoCdcBatch
 }
 
 /** The next snapshot behind a version; undefined: there is none yet. @param last undefined before the first */
@@ -209,7 +210,7 @@ export class SnapshotFlow {
         },
       )
       if (done.kind === 'superseded') return undefined
-      return { upserts: events.rowCount - deletes, deletes, batch: done.report }
+      return { upserts: events.rowCount - deletes, deletes, batch: batchOf(done.report) }
     } finally {
       await events.release()
     }

@@ -31,3 +31,15 @@ test.each(
   expect(await read(result)).toBe(count)
   await expect(again(result)).rejects.toMatchObject({ code: 'CLOSED' })
 })
+
+test('the type that a caller gives the rows -> that of rows() and query()', async () => {
+  interface Item {
+    readonly id: bigint
+  }
+  const store = await createOn(bed, { schema: { id: 'long' }, files: [[{ id: 1 }, { id: 2 }]] })
+  const table = openOn(bed, store)
+  const ids: bigint[] = []
+  for await (const { id } of table.rows<Item>({ where: 'id = 2' })) ids.push(id)
+  for (const { id } of await (await table.query<Item>('SELECT id FROM t WHERE id = 1')).toArray()) ids.push(id)
+  expect(ids).toEqual([2n, 1n])
+})

@@ -8,6 +8,7 @@ import {
   cdcTarget,
   changeFeedSource,
   debezium,
+  duckdbPlane,
   fileSource,
   historyTable,
   iterableSource,
@@ -211,4 +212,20 @@ const onFlows: readonly (readonly [string, string, RegExp, () => unknown])[] = [
 
 test.each(onFlows)('%s -> %s', async (_name, code, says, run) => {
   expect(await errorOf(async () => run())).toMatchObject({ code, message: expect.stringMatching(says) })
+})
+
+test('a DuckDB with limits of its own -> tables use it; limits that are none -> INVALID_OPTION', async () => {
+  const table = await newTable()
+  const own = await duckdbPlane({ memoryLimitBytes: 2 ** 28, threads: 1 })
+  const result = await (
+    await DeltaTable.open(table.path, { plane: own })
+  ).query(
+    "SELECT current_setting('memory_limit') AS memory, current_setting('threads') AS threads, count(*) AS n FROM t",
+  )
+  expect(await result.toArray()).toEqual([{ memory: '256.0 MiB', threads: 1n, n: 3n }])
+  await own.close()
+  expect(await errorOf(async () => call(duckdbPlane)({ memoryLimit: '1GB' }))).toMatchObject({
+    code: 'INVALID_OPTION',
+    message: expect.stringMatching(/unknown member memoryLimit/),
+  })
 })

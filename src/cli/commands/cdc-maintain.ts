@@ -191,10 +191,7 @@ function adoptCommand(): Command {
   return targetCommand('adopt', 'give a copied target a state of its own', ['./copy --from ./customers__cdc_state'])
     .option('--from <state>', "folder of the original's state table, where none was copied along")
     .action((path: string, flags: JsonFlag & { readonly from?: string }) => {
-      const work = async ({ target, signal }: Work) => {
-        const { tableAt } = await import('../../compose.ts')
-        return target.adopt({ from: flags.from === undefined ? undefined : tableAt(flags.from), signal })
-      }
+      const work = ({ target, signal }: Work) => target.adopt({ from: flags.from, signal })
       return runVerb('adopt', path, flags, work, ({ version, stateRowsCopied }) => [
         `Adopted: version ${version}, ${plural(stateRowsCopied, 'state row')} copied`,
       ])
