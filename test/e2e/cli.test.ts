@@ -1,10 +1,12 @@
 /** The command line as scripts meet it: output, documents and exit codes of real processes. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { DeltaTable } from '../../src/index.ts'
-import { type Ran, braid } from './built.ts'
+import { type Ran, braid, builtPackage } from './built.ts'
 
 let folder: string
 let path: string
@@ -107,6 +109,18 @@ describe('reading', () => {
       '              id  status\n----------------  ------\n               1  open\n9007199254740993  paid\n',
     )
     expect(stderr).toBe('2 rows\n')
+  })
+
+  test.each([[], ['--json']])('query %s into a reader that closes early -> a quiet end', async (...flags) => {
+    const sql = 'SELECT range AS n FROM range(100000000)'
+    const piped = spawn('bash', [
+      ...['-c', 'set -o pipefail; "$@" | head -n 1; echo "ended $?"', 'bash'],
+      ...[process.execPath, join(builtPackage(), 'dist/cli/main.js'), 'query', path, sql, ...flags],
+    ])
+    const out: string[] = []
+    for (const stream of [piped.stdout, piped.stderr]) stream.on('data', (chunk: Buffer) => out.push(chunk.toString()))
+    await once(piped, 'close')
+    expect(out.join('')).toMatch(flags.length === 0 ? /^ *n\nended 0\n$/ : /^\{"formatVersion":1.*\nended 0\n$/)
   })
 
   test('history and show -> DuckDB is not loaded', async () => {
