@@ -9,6 +9,8 @@ import type { Action, Metadata } from '../protocol/actions.ts'
 import { requiredFeatures } from '../protocol/feature-uses.ts'
 import { newProtocol, withFeatures } from '../protocol/features.ts'
 import { printSchema, typeName } from '../protocol/schema-json.ts'
+import { tableProperties } from '../protocol/table-properties.ts'
+import { takeFeatureProperties, validateUserProperties } from '../protocol/user-properties.ts'
 import type { RelationColumn } from '../relation/tree.ts'
 import type { TableParts } from '../transaction/context.ts'
 import { engineInfo } from '../transaction/engine-info.ts'
@@ -34,6 +36,7 @@ export async function openFlowTables(
   if (!(await tables.target.log.exists())) await createBoth(tables, statePath, definition, properties)
   const snapshot = await tables.target.log.refresh()
   requireOurs(snapshot)
+  if (snapshot.properties.appendOnly) throw appendOnly()
   const pins = pinsOf(snapshot)
   const own = pins.get(definition.flow)
   const [known = own] = own === undefined ? pins.values() : [own]
@@ -86,6 +89,9 @@ async function createBoth(
   properties: Readonly<Record<string, string>>,
 ): Promise<void> {
   const { environment } = tables.target
+  const { features, properties: given } = takeFeatureProperties(properties)
+  const ofTarget = validateUserProperties({ 'delta.enableDeletionVectors': 'true', ...given })
+  if (tableProperties(ofTarget).appendOnly) throw appendOnly()
   // A crash may have left a state without a target; it names the id that its target was to have.
   if (!(await tables.state.log.exists())) {
     const configuration = { 'delta.enableDeletionVectors': 'true', [pairProperty]: environment.uuid() }
@@ -109,10 +115,24 @@ async function createBoth(
     })
   }
   const pin = printPin(firstPin(definition, metadata.id, statePath))
-  const configuration = { 'delta.enableDeletionVectors': 'true', ...properties }
-  await createTable(tables.target, targetId, targetColumnsOf(definition), definition.partitionBy, configuration, [
-    { kind: 'domainMetadata', domainMetadata: pin },
-  ])
+  await createTable(
+    tables.target,
+    targetId,
+    targetColumnsOf(definition),
+    definition.partitionBy,
+    ofTarget,
+    [{ kind: 'domainMetadata', domainMetadata: pin }],
+    features,
+  )
+}
+
+/** Decided before any event is there, so that whether a flow runs does not hang on what its events say. */
+function appendOnly(): Error {
+  return failure(
+    'DELTA_CANNOT_MODIFY_APPEND_ONLY',
+    'the target is append-only, and a flow changes rows: leave delta.appendOnly out, or unset it',
+    { details: { operation: cdcOperation } },
+  )
 }
 
 /** Version 0 of a table; one that another process has just created is as good. */
@@ -123,6 +143,7 @@ export async function createTable(
   partitionColumns: readonly string[],
   configuration: Readonly<Record<string, string>>,
   more: readonly Action[],
+  features: readonly string[] = [],
 ): Promise<void> {
   const { environment, log } = parts
   const schema = schemaOf(columns)
@@ -137,7 +158,7 @@ export async function createTable(
     createdTime: environment.nowMs(),
     configuration,
   }
-  const protocol = newProtocol(requiredFeatures(schema, configuration))
+  const protocol = newProtocol([...new Set([...requiredFeatures(schema, configuration), ...features])])
   const actions: Action[] = [
     {
       kind: 'commitInfo',
