@@ -2,7 +2,7 @@
  * Which parts of a row an event wrote. A flow that ignores NULLs takes a struct apart: each value in it that is no struct, a leaf, is
  * written or left as it was by itself. Arrays and maps are leaves. A struct made of leaves again is NULL exactly where all of them are.
  *
- * Source: notes on AUTO CDC, 2.2 and 2.3.
+ * See docs/decisions/0019-leaves-of-partial-updates.md.
  */
 import type { Datum } from '../protocol/datum.ts'
 import type { DataType, StructType } from '../protocol/types.ts'

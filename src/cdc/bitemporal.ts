@@ -11,7 +11,7 @@
  * Cost: a key's events times its moments from `m` on. Where system sequences ascend from batch to batch, as they do where they are commit
  * or load times, that is one moment, and one pass over the history of each key.
  *
- * Source: notes on AUTO CDC, 6.2 (Bitemporal); held to bitemporal-oracle.ts.
+ * Held to bitemporal-oracle.ts.
  */
 import { col } from '../expr/walk.ts'
 import type { Datum } from '../protocol/datum.ts'

@@ -3,7 +3,7 @@
  * them once. A flow computes rows whole, so that a row it rewrites, to close it say, keeps what it shows in columns that the flow knows
  * nothing of. An event of the flow says nothing of them: it has NULL there, and where events may leave the column as it was, it does.
  *
- * Columns have the target's spelling, types and order. Source: notes on AUTO CDC, 5.2.
+ * Columns have the target's spelling, types and order. See docs/decisions/0020-columns-that-grow.md.
  */
 import { failure } from '../base/errors.ts'
 import type { Snapshot } from '../log/snapshot.ts'

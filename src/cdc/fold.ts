@@ -3,7 +3,7 @@
  * event, and keep the others as state. Then compare with what the target shows now.
  *
  * Invariant: the first row of a key's suffix keeps the start it has stored, for its run may begin before the suffix; every other run starts
- * at its own first event. Source: notes on AUTO CDC, "microbatch algorithm" steps 11 to 15, and 6.2.
+ * at its own first event. Held to oracle.ts; drawn in docs/guide/auto-cdc.md, "A key's timeline".
  */
 import type { Expr } from '../expr/tree.ts'
 import { col } from '../expr/walk.ts'

@@ -6,7 +6,7 @@
  *
  * It retries a lost race from the newest versions: another flow may have brought the same columns.
  *
- * Source: notes on AUTO CDC, 5.2.
+ * See docs/decisions/0020-columns-that-grow.md.
  */
 import { failure } from '../base/errors.ts'
 import type { Snapshot } from '../log/snapshot.ts'

@@ -5,7 +5,7 @@
  * the first of a key and to come after a delete are the same. So it is enough to read the rows that are open or end at the batch's first
  * event or later. A partial flow reads the whole history of its keys, because a value left alone may come from any earlier event.
  *
- * Source: notes on AUTO CDC, "microbatch algorithm", steps 3 to 8; decomposition is `targetEvents`.
+ * What Spark calls the decomposition of rows is `targetEvents`.
  */
 import type { Expr } from '../expr/tree.ts'
 import { col, lit } from '../expr/walk.ts'

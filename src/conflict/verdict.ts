@@ -43,10 +43,13 @@ export type Rung =
   | 'L2' // repaired
   | 'L3' // run again
 
+/** How one commit that came in between was settled. */
 export interface WinnerReport {
   readonly version: number
+  /** As its commit names it, such as `MERGE`. */
   readonly operation: string
   readonly rung: Rung
+  /** Empty where nothing of it concerned the statement. */
   readonly found: readonly FindingKind[]
 }
 

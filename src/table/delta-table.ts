@@ -55,6 +55,7 @@ import { type FileDetail, type TableDetail, detailOf, filesOf } from './detail.t
 
 /** Which state to read; neither: the latest. */
 export interface VersionOptions {
+  /** From 0 on. */
   readonly version?: number | undefined
   /** The newest version committed at or before this instant. */
   readonly asOf?: Date | undefined
@@ -62,12 +63,16 @@ export interface VersionOptions {
 
 /** Lossy forms (`long: 'number'`) are given on request; a value that does not fit throws. */
 export interface RowsOptions extends VersionOptions, RunOptions, LossyForms {
+  /** A condition in Spark SQL; rows for which it is TRUE. Default: all. */
   readonly where?: string | undefined
+  /** Default: all, in the order of the table. */
   readonly columns?: readonly string[] | undefined
+  /** Values of `:name` in the condition. */
   readonly params?: Readonly<Record<string, unknown>> | undefined
 }
 
 export interface QueryOptions extends VersionOptions, RunOptions, LossyForms {
+  /** Values of `$name` in the query. */
   readonly params?: Readonly<Record<string, unknown>> | undefined
 }
 

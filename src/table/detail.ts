@@ -7,7 +7,9 @@ import { parseStatistics } from '../protocol/statistics-json.ts'
 export interface TableDetail {
   readonly path: string
   readonly version: number
+  /** Of the commit of this version, milliseconds UTC. */
   readonly timestampMs: number
+  /** Of the table, for as long as it lives. */
   readonly id: string
   readonly name: string | undefined
   readonly description: string | undefined
@@ -20,9 +22,13 @@ export interface TableDetail {
   readonly partitionColumns: readonly string[]
   readonly protocol: Protocol
   readonly properties: Readonly<Record<string, string>>
+  /** Live data files. */
   readonly files: number
+  /** Of the data files, rows that are deleted included. */
   readonly sizeBytes: number
+  /** Files that have one. */
   readonly deletionVectors: number
+  /** Rows that the vectors hide. */
   readonly deletedRows: number
 }
 

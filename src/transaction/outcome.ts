@@ -1,15 +1,18 @@
 /** What a statement or transaction reports when it is done. */
 import type { WinnerReport } from '../conflict/verdict.ts'
 
+/** Counts of rows and files; bytes as they lie in storage. */
 export interface CommitMetrics {
   readonly rowsInserted: number
   readonly rowsUpdated: number
   readonly rowsDeleted: number
   /** Rows written again unchanged (tables without deletion vectors). */
   readonly rowsCopied: number
+  /** Data files. */
   readonly filesAdded: number
   readonly filesRemoved: number
   readonly deletionVectorsAdded: number
+  /** Of the data files added. */
   readonly bytesAdded: number
 }
 
@@ -21,7 +24,7 @@ export interface CommitResult {
   /** The application transaction was in the table already. */
   readonly alreadyApplied: boolean
   readonly metrics: CommitMetrics
-  /** Puts tried, won or lost. */
+  /** Times a commit file was tried to be created, won or lost. */
   readonly attempts: number
   /** Times the whole statement ran again. */
   readonly reruns: number

@@ -115,7 +115,14 @@ describe('what is in it', () => {
     expect(filesIn(installed).filter((file) => /\.test\.|\.map$|function-cases/.test(file))).toEqual([])
   })
 
-  test.each(['README.md', 'LICENSE', 'CHANGELOG.md', 'docs/errors.md'])('%s -> is there', (file) => {
+  test.each([
+    'README.md',
+    'LICENSE',
+    'CHANGELOG.md',
+    'docs/errors.md',
+    'docs/expressions.md',
+    'docs/guide/auto-cdc.md',
+  ])('%s -> is there', (file) => {
     expect(existsSync(join(installed, file))).toBe(true)
   })
 

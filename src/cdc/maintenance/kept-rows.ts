@@ -6,7 +6,7 @@
  *
  * A partial event that becomes a key's first one inherited values from events that are no more; it becomes an event that writes them all.
  *
- * Source: notes on AUTO CDC, "aux garbage collection".
+ * What Spark calls the garbage collection of the auxiliary table.
  */
 import type { Expr } from '../../expr/tree.ts'
 import { col, lit } from '../../expr/walk.ts'
