@@ -121,6 +121,22 @@ export interface ResultStream {
   next(): Promise<DuckDBDataChunk | undefined>
 }
 
+/** The driver keeps the reason for itself, so the query is run once more without its rows: it fails alike, and says why. */
+async function whyItFailed(
+  connection: DuckDBConnection,
+  sql: string,
+  params: Readonly<Record<string, DuckDBValue>> | undefined,
+  signal: AbortSignal | undefined,
+): Promise<unknown> {
+  if (signal?.aborted === true) return cancelled(signal)
+  try {
+    await connection.run(`EXPLAIN ANALYZE ${sql}`, params)
+  } catch (error) {
+    return error
+  }
+  return failure('ENGINE_FAILED', 'The query failed before its last row; run it again.')
+}
+
 function session(api: DuckdbApi, connection: DuckDBConnection): Session {
   return {
     api,
@@ -133,13 +149,15 @@ function session(api: DuckdbApi, connection: DuckDBConnection): Session {
     },
     async stream(sql, options, params) {
       const result = await guarded(connection, options, () => connection.stream(sql, params))
-      return {
-        result,
-        async next() {
-          const chunk = await guarded(connection, { signal: options?.signal }, () => result.fetchChunk())
-          return chunk && chunk.rowCount > 0 ? chunk : undefined
-        },
+      const isStream = result.isStreaming
+      const next = async () => {
+        const chunk = await result.fetchChunk()
+        if (chunk !== null && chunk.rowCount > 0) return chunk
+        // A stream that fails after its first rows ends like one that is done, but is no stream any more.
+        if (isStream && !result.isStreaming) throw await whyItFailed(connection, sql, params, options?.signal)
+        return undefined
       }
+      return { result, next: () => guarded(connection, { signal: options?.signal }, next) }
     },
   }
 }
