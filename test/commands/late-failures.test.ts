@@ -1,5 +1,6 @@
 /** Queries that fail after their first rows: an error, never an answer that ends early. */
 import { afterAll, expect, test } from 'vitest'
+import type { DeltaTable } from '../../src/table/delta-table.ts'
 import { createOn, duckdbBed, openOn } from '../scenarios/race.ts'
 
 const bed = duckdbBed()
@@ -34,6 +35,16 @@ test.each([
 test('rows() whose condition fails at its last row -> the error', async () => {
   const rows = (await table()).rows({ where: `10 / (n - ${count - 1}) < 0 OR n >= 0` })
   await expect(drained(rows)).rejects.toMatchObject({ code: 'EXPRESSION_EVALUATION' })
+})
+
+test.each([
+  ['DELETE', (t: DeltaTable) => t.delete(`10 / (n - ${count - 1}) < 0 OR n >= 0`)],
+  ['UPDATE', (t: DeltaTable) => t.update({ n: '0' }, { where: `10 / (n - ${count - 1}) < 0 OR n >= 0` })],
+  ['UPDATE by a value', (t: DeltaTable) => t.update({ n: `10 / (n - ${count - 1})` })],
+])('%s whose condition or value fails at its last row -> the error, and nothing is committed', async (_what, run) => {
+  const target = await table()
+  await expect(run(target)).rejects.toMatchObject({ code: 'EXPRESSION_EVALUATION' })
+  expect(await target.version()).toBe(1)
 })
 
 test('a query that is cancelled half-way -> CANCELLED', async () => {
