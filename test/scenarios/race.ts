@@ -158,7 +158,7 @@ async function committed(
 ): Promise<CommitResult> {
   const tx: TableTransaction = await openOn(bed, store, plan.extras).begin(plan.options)
   if (plan.shows !== undefined) for await (const _ of tx.rows({ where: plan.shows })) continue
-  for (const statement of plan.loser) await statement(tx, plan.options)
+  for (const statement of plan.loser) await statement(tx, {})
   await winners()
   return tx.commit()
 }
