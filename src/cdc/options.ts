@@ -9,20 +9,26 @@ export type ColumnSelection = { readonly on: readonly string[] } | { readonly ex
 export interface FlowOptions {
   /** Names the flow in the target's log. Several flows may feed one target. */
   readonly flow: string
+  /** Columns that identify a row of the source; NULL in none of them. Fixed once the target is made. */
   readonly keys: readonly string[]
-  /** A column of the source, or several, compared one after another. */
+  /** A column of the source that orders the events of a key, or several, compared one after another. Never a time of loading. */
   readonly sequenceBy: string | readonly string[]
-  /** TRUE for an event that deletes its key; FALSE and NULL: an upsert. May use columns that are not selected. */
+  /** Spark SQL, TRUE for an event that deletes its key; FALSE and NULL: an upsert. May use columns that are not selected. Default: never. */
   readonly applyAsDeleteWhen?: string | undefined
-  /** TRUE for an event that deletes every key at its sequence. */
+  /** Spark SQL, TRUE for an event that deletes every key at its sequence. Default: never. */
   readonly applyAsTruncateWhen?: string | undefined
   /** Columns of the source that the target has. Default: all. */
   readonly columns?: readonly string[] | undefined
+  /** Or those that it has not; in place of `columns`. */
   readonly exceptColumns?: readonly string[] | undefined
-  /** An event's NULL leaves the value as it was: in all columns (true), or some. */
+  /** An event's NULL leaves the value as it was, in structs each leaf: in all columns (true), or some. Default: NULL is written. */
   readonly ignoreNullUpdates?: true | ColumnSelection | undefined
-  /** A column of the source that lists the columns an event writes; its other columns stay as they were. */
+  /**
+   * A column of the source that lists the columns an event writes, as `array<string>`; its other columns stay as they were. Default: all
+   * are written.
+   */
   readonly columnsToUpdate?: string | undefined
+  /** 1 (default): the current copy. 2: the history, with the interval in which each row held. */
   readonly storedAsScdType?: 1 | 2 | undefined
   /** Keep of the type 2 rows also since when, and until when, each was believed; in place of `storedAsScdType`. */
   readonly storedAs?: 'bitemporal' | undefined

@@ -20,12 +20,14 @@ export type ColumnDefinition =
 export interface CreateOptions {
   /** Columns in order: name to definition. */
   readonly schema: Readonly<Record<string, ColumnDefinition>>
+  /** Columns whose values part the files into folders of their own. Default: none. */
   readonly partitionBy?: readonly string[] | undefined
   /**
    * Table properties, such as `delta.appendOnly`. `delta.enableDeletionVectors` is true unless given. `delta.feature.<name>` with the value
    * `supported` gives the table a feature.
    */
   readonly properties?: Readonly<Record<string, string>> | undefined
+  /** For people; the table is known by its path. */
   readonly name?: string | undefined
   readonly description?: string | undefined
 }

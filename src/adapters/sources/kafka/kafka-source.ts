@@ -19,6 +19,7 @@ import type { KafkaDecode } from './kafka-rows.ts'
 export interface KafkaSourceOptions {
   /** `host:port`, one or several. */
   readonly brokers: string | readonly string[]
+  /** One or several. */
   readonly topic: string | readonly string[]
   /** A consumer group whose offsets follow what the flow has committed, best effort. It is never read. */
   readonly groupId?: string | undefined

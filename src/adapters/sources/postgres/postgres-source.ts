@@ -26,7 +26,9 @@ import { readSlot, settle } from './postgres-read.ts'
 export interface PostgresSourceOptions {
   /** A connection URI, or options of the client `pg`. The user needs the attribute REPLICATION. */
   readonly connection: string | Readonly<Record<string, unknown>>
+  /** Name of the replication slot. It belongs to this flow alone, and is never dropped here. */
   readonly slot: string
+  /** Name of the publication, which must exist. */
   readonly publication: string
   /** `schema.name`, or `name` in `public`; events of other tables are passed over. Default: all that are published. */
   readonly tables?: readonly string[] | undefined
