@@ -6,6 +6,7 @@ from deltalake import DeltaTable, QueryBuilder, write_deltalake
 
 from exact_rows import exact_rows
 from json_lines import serve
+from statistics_check import falsehoods
 
 
 def rows(path, sql="SELECT * FROM t"):
@@ -29,4 +30,14 @@ def checkpoint(path):
     return None
 
 
-serve({"rows": rows, "write": write, "delete": delete, "checkpoint": checkpoint})
+def copy(path, sql):
+    """Appends what a query of the table gives."""
+    table = DeltaTable(path)
+    rows = pa.table(QueryBuilder().register("t", table).execute(sql))
+    write_deltalake(table, rows, mode="append")
+    return None
+
+
+serve(
+    {"rows": rows, "write": write, "copy": copy, "delete": delete, "checkpoint": checkpoint, "falsehoods": falsehoods}
+)

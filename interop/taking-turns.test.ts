@@ -150,6 +150,35 @@ describe.each(vectors)('%s', (name, enabled) => {
     expect(sorted(await ourRows(path))).toEqual(sorted(await sparkRows(path)))
   })
 
+  test('Spark vacuums, restores and optimizes our table -> the rows stay, its history shows our commits, and we go on', async () => {
+    const path = join(folder, `kept-${enabled}`)
+    const table = await newTable(path, enabled, { 'delta.checkpointInterval': '3' })
+    await table.delete('id % 50 = 1')
+    await table.update({ v: "'u'" }, { where: 'id = 7' })
+    const tx = await table.begin()
+    await tx.delete('id = 8')
+    await tx.append([{ id: 1000, v: 'tx', n: 1 }])
+    const { version } = await tx.commit()
+    const rows = sorted(await ourRows(path))
+    await spark.ask('run', { sql: 'SET spark.databricks.delta.retentionDurationCheck.enabled = false' })
+    for (const kind of ['', 'LITE']) {
+      await run(`VACUUM {t} ${kind} RETAIN 0 HOURS`, path)
+      expect(sorted(await ourRows(path)), `after VACUUM ${kind}`).toEqual(rows)
+      expect(sorted(await sparkRows(path)), `in Spark after VACUUM ${kind}`).toEqual(rows)
+    }
+    await table.delete('id < 50')
+    await run(`RESTORE TABLE {t} TO VERSION AS OF ${version}`, path)
+    await run('OPTIMIZE {t}', path)
+    expect(sorted(await ourRows(path))).toEqual(rows)
+    await table.delete('id = 9')
+    expect(sorted(await sparkRows(path))).toEqual(sorted(await ourRows(path)))
+    const history = await spark.rows({ sql: `DESCRIBE HISTORY delta.\`${path}\`` })
+    const ours = history.find((entry) => entry['version'] === String(version))
+    expect(ours).toMatchObject({ operation: 'TRANSACTION', isBlindAppend: false, isolationLevel: 'Serializable' })
+    const deleted = history.find(({ operation }) => operation === 'DELETE')
+    expect(deleted?.['operationMetrics']).toContainEqual(['numDeletedRows', '1'])
+  })
+
   test('the commits before our checkpoint are gone -> Spark reads the same rows from the checkpoint', async () => {
     const path = join(folder, `log-${enabled}`)
     const table = await newTable(path, enabled, { 'delta.checkpointInterval': '3' })

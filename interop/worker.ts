@@ -37,7 +37,10 @@ export class Worker {
     this.#child.stderr.on('data', (text: Buffer) => {
       this.#complaints = `${this.#complaints}${text.toString()}`.slice(-4000)
     })
-    createInterface({ input: this.#child.stdout }).on('line', (line) => this.#answer(JSON.parse(line) as Answer))
+    createInterface({ input: this.#child.stdout }).on('line', (line) => {
+      // Spark's VACUUM prints what it deleted on its own account.
+      if (line.startsWith('{')) this.#answer(JSON.parse(line) as Answer)
+    })
     this.#child.once('error', (error) => this.#fail(error))
     this.#child.stdin.on('error', (error) => this.#fail(error))
     this.#closed = new Promise((resolve) => {
