@@ -22,6 +22,24 @@ test('each vector of a packed file -> its own rows; asked again, no reading', as
   expect(store.calls.length).toBe(calls)
 })
 
+test('vectors of one small file, asked for at once -> one reading; of a file beyond its head, each its own bytes', async () => {
+  const store = faultyStore(memoryStore(), () => undefined)
+  await store.put(packed.path, packed.bytes)
+  const before = store.calls.length
+  const cache = deletionVectorCache()
+  await Promise.all(packed.descriptors.map((each) => loadDeletionVector(store, each, cache)))
+  expect(store.calls.length - before).toBe(1)
+
+  // Every other row of a container is a bitmap of 8 KiB: ten of them go beyond the head, the last one across its end.
+  const wide = Array.from({ length: 10 }, (_, n) =>
+    rowPositions(Array.from({ length: 30_000 }, (_, k) => k * 2 + (n % 2))),
+  )
+  const large = packDeletionVectorFile('11234567-89ab-4def-8123-456789abcdef', wide)
+  await store.put(large.path, large.bytes)
+  const found = await Promise.all(large.descriptors.map((each) => loadDeletionVector(store, each, cache)))
+  expect(found.map(({ count, last }) => [count, last])).toEqual(wide.map(({ count, last }) => [count, last]))
+})
+
 test.each([
   ['missing', undefined],
   ['truncated', packed.bytes.slice(0, -6)],

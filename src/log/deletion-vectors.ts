@@ -14,14 +14,21 @@ import type { RowPositions } from '../protocol/row-positions.ts'
 export interface DeletionVectorCache {
   get(id: string): RowPositions | undefined
   set(id: string, positions: RowPositions): void
+  /** The first bytes of a file of vectors, which are read once for all of them. */
+  head(path: string, read: () => Promise<Uint8Array | undefined>): Promise<Uint8Array | undefined>
 }
 
 /** What an entry itself takes, as rows. */
 const entryRows = 64
+/** Bytes that are read of a file at once: those of small changes are smaller as a whole. */
+const headBytes = 64 * 1024
+/** Files whose first bytes are kept. */
+const headFiles = 8
 
 /** @param maxRows rows held at most, over all vectors; four bytes each */
 export function deletionVectorCache(maxRows = 4_000_000): DeletionVectorCache {
   const entries = new Map<string, RowPositions>()
+  const heads = new Map<string, Promise<Uint8Array | undefined>>()
   let rows = 0
   const drop = (id: string): void => {
     const dropped = entries.get(id)
@@ -46,6 +53,19 @@ export function deletionVectorCache(maxRows = 4_000_000): DeletionVectorCache {
         drop(oldest)
       }
     },
+    head(path, read) {
+      const known = heads.get(path)
+      if (known !== undefined) return known
+      const reading = read()
+      heads.set(path, reading)
+      const forget = () => heads.delete(path)
+      reading.then((bytes) => bytes ?? forget(), forget)
+      for (const oldest of heads.keys()) {
+        if (heads.size <= headFiles) break
+        heads.delete(oldest)
+      }
+      return reading
+    },
   }
 }
 
@@ -59,7 +79,7 @@ export async function loadDeletionVector(
   const id = cacheKey(descriptor)
   const known = cache.get(id)
   if (known !== undefined) return known
-  const positions = path === undefined ? decodeInline(descriptor) : await readVector(store, path, descriptor)
+  const positions = path === undefined ? decodeInline(descriptor) : await readVector(store, path, descriptor, cache)
   cache.set(id, positions)
   return positions
 }
@@ -69,21 +89,25 @@ export function cacheKey(descriptor: DeletionVectorDescriptor): string {
   return `${deletionVectorId(descriptor)} ${descriptor.cardinality} ${descriptor.sizeInBytes}`
 }
 
-/** A file packs the vectors of a whole commit, so only the one's own bytes are read, behind the version byte of the file. */
+/** A file packs the vectors of a whole commit: a small one is read once for all of them, of a large one the vector's own bytes. */
 async function readVector(
   store: ObjectStore,
   path: string,
   descriptor: DeletionVectorDescriptor,
+  cache: DeletionVectorCache,
 ): Promise<RowPositions> {
   const start = descriptor.offset ?? 1
   const end = start + 8 + descriptor.sizeInBytes
-  const bytes = await store.getRange(path, start, end)
-  const version = start === 0 ? new Uint8Array() : await store.getRange(path, 0, 1)
-  if (bytes === undefined || version === undefined) {
+  const head = await cache.head(path, () => store.getRange(path, 0, headBytes))
+  const bytes = end <= headBytes ? head : await store.getRange(path, start, end)
+  if (head === undefined || bytes === undefined) {
     throw failure('DELTA_DELETION_VECTOR_CORRUPT', `deletion vector file ${path} is missing`, {
       details: { file: path },
     })
   }
+  if (bytes === head) return readDeletionVectorFile(head, descriptor)
+  // Behind the version byte of the file.
+  const version = start === 0 ? new Uint8Array() : head.subarray(0, 1)
   const alone = new Uint8Array(version.length + bytes.length)
   alone.set(version)
   alone.set(bytes, version.length)

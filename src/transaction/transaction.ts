@@ -32,6 +32,8 @@ import { TableEvidence } from './table-evidence.ts'
 
 /** Puts tried for one commit before giving up; each lost put means that another writer made progress. */
 const maxPuts = 10_000
+/** Times a commit catches up with winners before it is tried all the same. */
+const maxCatchUps = 16
 
 /** A writer that lost n races waits (n - 1) times this at most, but never longer than the limit; milliseconds, before jitter. */
 const standBackMs = 25
@@ -133,12 +135,8 @@ export class Transaction {
   async #commitLoop(): Promise<CommitResult> {
     if (this.#alreadyApplied(this.#state.snapshot)) return this.#nothingDone(this.#state.snapshot.version, true)
     while (this.#puts < maxPuts) {
-      throwIfCancelled(this.#settings.signal)
-      const newest = await this.#parts.log.refresh()
-      if (newest.version > this.#state.snapshot.version) {
-        const settled = await this.#catchUp(newest)
-        if (settled !== undefined) return settled
-      }
+      const settled = await this.#catchUpWhole()
+      if (settled !== undefined) return settled
       const encoded = await encode(this.#state, this.#state.snapshot, this.#cache, this.#options())
       if (this.#isEmpty(encoded)) return this.#nothingDone(this.#state.snapshot.version, false)
       const result = await this.#put(encoded)
@@ -148,6 +146,18 @@ export class Transaction {
     throw failure('DELTA_MAX_COMMIT_RETRIES_EXCEEDED', `lost ${maxPuts} races for the next version of the table`, {
       details: { puts: this.#puts },
     })
+  }
+
+  /** Until no version is newer, for to encode behind the newest one is work for nothing; where others are faster for long, it is tried so. */
+  async #catchUpWhole(): Promise<CommitResult | undefined> {
+    for (let rounds = 0; rounds < maxCatchUps; rounds++) {
+      throwIfCancelled(this.#settings.signal)
+      const newest = await this.#parts.log.refresh()
+      if (newest.version === this.#state.snapshot.version) return undefined
+      const settled = await this.#catchUp(newest)
+      if (settled !== undefined) return settled
+    }
+    return undefined
   }
 
   /** Brings the footprints to the newest version, or runs the statements again there. A result: nothing is left to do. */
