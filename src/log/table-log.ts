@@ -49,6 +49,8 @@ export interface TableLog {
 
   /** The commits after one version up to another, oldest first. @throws DELTA_LOG_GAP when one is missing */
   commits(after: number, upTo: number): Promise<readonly Commit[]>
+  /** The version is there, whoever wrote it. */
+  isTaken(version: number): Promise<boolean>
 
   /**
    * Creates a version. `actions` must hold a commitInfo with the txnId. Nothing is ever overwritten. What is committed is applied from
@@ -160,6 +162,10 @@ class StoredLog implements TableLog {
       found.push(commit)
     }
     return found
+  }
+
+  async isTaken(version: number): Promise<boolean> {
+    return (await this.store.head(commitPath(version))) !== undefined
   }
 
   async commit(version: number, actions: readonly Action[], txnId: string): Promise<CommitOutcome> {

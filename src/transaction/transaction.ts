@@ -271,9 +271,11 @@ export class Transaction {
     })
     const actions: Action[] = [{ kind: 'commitInfo', commitInfo: info }, ...this.#termsActions(), ...asActions(encoded)]
     const files = encoded.adds.map(({ path }) => path).filter((path) => snapshot.files.get(path) === undefined)
+    this.#puts++
+    // To sync files for a version that is taken costs more than to look.
+    if (await log.isTaken(version)) return undefined
     await this.#syncOnce([...files, ...encoded.vectorFiles])
     throwIfCancelled(this.#settings.signal)
-    this.#puts++
     const outcome = await log.commit(version, actions, this.#txnId)
     telemetry.event('braidlake.commit', { version, outcome, puts: this.#puts })
     if (outcome === 'lost') return undefined
