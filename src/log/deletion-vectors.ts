@@ -75,10 +75,10 @@ export async function loadDeletionVector(
   descriptor: DeletionVectorDescriptor,
   cache: DeletionVectorCache,
 ): Promise<RowPositions> {
-  const path = deletionVectorPath(descriptor)
   const id = cacheKey(descriptor)
   const known = cache.get(id)
   if (known !== undefined) return known
+  const path = deletionVectorPath(descriptor)
   const positions = path === undefined ? decodeInline(descriptor) : await readVector(store, path, descriptor, cache)
   cache.set(id, positions)
   return positions

@@ -177,9 +177,11 @@ function uuidBytes(uuid: string): Uint8Array {
   return Uint8Array.from({ length: 16 }, (_, index) => Number.parseInt(digits.slice(index * 2, index * 2 + 2), 16))
 }
 
+const hexOf: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
 function uuidText(bytes: Uint8Array): string {
-  const digits = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+  const digits = (from: number, to: number) => Array.from(bytes.subarray(from, to), (byte) => hexOf[byte]).join('')
+  return [digits(0, 4), digits(4, 6), digits(6, 8), digits(8, 10), digits(10, 16)].join('-')
 }
 
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
