@@ -23,7 +23,7 @@ import { keptFlow } from './kept-flow.ts'
 export function storedDefinition(
   snapshot: Snapshot,
   tracked?: readonly string[],
-  state?: Snapshot | undefined,
+  state?: Snapshot,
 ): FlowDefinition {
   const pin = somePin(snapshot)
   const { definition } = pin
