@@ -20,11 +20,7 @@ import { keptFlow } from './kept-flow.ts'
  * @param state of a bitemporal target, whose rows do not say which columns an event may leave as they were; without it: none
  * @throws AUTOCDC_INVALID_STATE
  */
-export function storedDefinition(
-  snapshot: Snapshot,
-  tracked?: readonly string[],
-  state?: Snapshot,
-): FlowDefinition {
+export function storedDefinition(snapshot: Snapshot, tracked?: readonly string[], state?: Snapshot): FlowDefinition {
   const pin = somePin(snapshot)
   const { definition } = pin
   const names = {
