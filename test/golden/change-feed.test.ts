@@ -108,7 +108,8 @@ const sameText = (text: string): string => text.replace(/^(\d+)\.0$/, '$1')
 async function feedRows(folder: string, wanted: Case, names: readonly string[]): Promise<Record<string, string>[]> {
   const table = await DeltaTable.open(join(root ?? '', folder, wanted.table))
   const rows: Record<string, string>[] = []
-  for await (const row of table.changes(wanted))
+  const { from, to, where } = wanted
+  for await (const row of table.changes({ from, to, where }))
     rows.push(Object.fromEntries(names.map((name) => [name, shown(row[name])])))
   return rows
 }
