@@ -121,7 +121,7 @@ export class BatchRun {
         if (done.kind === 'committed') return { ...done, starts, keysAgain: this.#keysAgain, setAside: aside.count }
         await attempt.discard()
       } catch (error) {
-        if (!attempt.outcomeUnknown) await attempt.discard()
+        await attempt.discard()
         throw error
       } finally {
         await attempt.release()
@@ -173,7 +173,6 @@ class Start {
   #only: StagedRows | undefined
   readonly #taken: TakenOutcomes
   keysAgain = 0
-  outcomeUnknown = false
 
   constructor(
     tables: BatchTables,
@@ -218,7 +217,6 @@ class Start {
       const { counts } = this.#taken
       const put = await this.#write.put([printPin(this.#nextPin())], this.#parameters(), counts, this.#options)
       if (put.kind === 'committed') return { ...put, counts, puts }
-      if (put.kind === 'unknown') throw this.#unknown()
       await this.#standBack(puts)
     }
     return { kind: 'restart' }
@@ -377,14 +375,6 @@ class Start {
   #parameters() {
     const { flow, scdType, keys } = this.#columns.definition
     return { flow, scdType: String(scdType), keys: JSON.stringify(keys.map(({ name }) => name)) }
-  }
-
-  #unknown(): Error {
-    this.outcomeUnknown = true
-    const version = this.#write.base.version + 1
-    return failure('COMMIT_OUTCOME_UNKNOWN', `storage did not say whether version ${version} was committed`, {
-      details: { version, txnId: this.#write.txnId },
-    })
   }
 
   /** As in transaction.ts: a writer that keeps losing lets others go first for a moment. */

@@ -20,7 +20,7 @@ import { requireUntouched } from './foreign-changes.ts'
 import { growTables } from './growing-tables.ts'
 import { schemaOf, stateColumn, stateColumnsOf, tableColumn, targetColumnsOf } from './layout.ts'
 import { type Pin, type PinnedDefinition, pinsOf, printPin } from './pins.ts'
-import { cdcOperation } from './target-write.ts'
+import { cdcOperation, flowCommitInfo } from './target-write.ts'
 import type { BatchTables } from './batch.ts'
 
 export const pairProperty = 'braidlake.cdc.target'
@@ -217,16 +217,10 @@ async function registerFlow(tables: BatchTables, statePath: string, definition: 
       [
         {
           kind: 'commitInfo',
-          commitInfo: {
-            timestamp: environment.nowMs(),
-            operation: cdcOperation,
-            operationParameters: { flow: definition.flow, step: 'register' },
-            readVersion: snapshot.version,
-            isolationLevel: 'Serializable',
-            isBlindAppend: false,
-            engineInfo,
-            txnId,
-          },
+          commitInfo: flowCommitInfo(environment, snapshot.version, txnId, {
+            flow: definition.flow,
+            step: 'register',
+          }),
         },
         { kind: 'domainMetadata', domainMetadata: printPin(pin) },
       ],

@@ -19,13 +19,12 @@ import { type Growth, type NewField, grownSchema } from '../protocol/schema-grow
 import type { DataType } from '../protocol/types.ts'
 import type { RelationColumn } from '../relation/tree.ts'
 import type { TableParts } from '../transaction/context.ts'
-import { engineInfo } from '../transaction/engine-info.ts'
 import { afterCommit } from '../transaction/post-commit.ts'
 import type { BatchTables } from './batch-tables.ts'
 import type { FlowDefinition } from './definition.ts'
 import { definitionOver, misfitError, requireFitting, stayingIn, userColumns } from './fitted-definition.ts'
 import { metadataType, stateColumn, stateColumnsOf, tableColumn, targetColumnsOf } from './layout.ts'
-import { cdcOperation } from './target-write.ts'
+import { flowCommitInfo } from './target-write.ts'
 
 const maxTries = 1_000
 
@@ -126,16 +125,11 @@ async function commitGrowth(
   const actions: Action[] = [
     {
       kind: 'commitInfo',
-      commitInfo: {
-        timestamp: environment.nowMs(),
-        operation: cdcOperation,
-        operationParameters: { flow, step: 'add columns', columns: JSON.stringify(growth.added.map(named)) },
-        readVersion: base.version,
-        isolationLevel: 'Serializable',
-        isBlindAppend: false,
-        engineInfo,
-        txnId,
-      },
+      commitInfo: flowCommitInfo(environment, base.version, txnId, {
+        flow,
+        step: 'add columns',
+        columns: JSON.stringify(growth.added.map(named)),
+      }),
     },
     ...(protocol === base.protocol ? [] : [{ kind: 'protocol', protocol } as const]),
     { kind: 'metaData', metaData: { ...base.metadata, schemaString: printSchema(schema), configuration } },

@@ -7,14 +7,15 @@
 import { none } from '../conflict/act-log.ts'
 import { Footprint } from '../conflict/footprint.ts'
 import type { Snapshot } from '../log/snapshot.ts'
-import type { Action, DomainMetadata } from '../protocol/actions.ts'
+import type { Environment } from '../ports/environment.ts'
+import type { Action, CommitInfo, DomainMetadata } from '../protocol/actions.ts'
 import { type RowPositions, noPositions, rowPositions } from '../protocol/row-positions.ts'
 import type { DataPlane, RunOptions, StagedRows } from '../relation/data-plane.ts'
 import type { Relation, ScanFile } from '../relation/tree.ts'
-import type { CommitInfo } from '../protocol/actions.ts'
 import type { TableParts } from '../transaction/context.ts'
 import { EncodingCache, asActions, encode } from '../transaction/encode.ts'
 import { engineInfo } from '../transaction/engine-info.ts'
+import { unknownOutcome } from '../transaction/outcome.ts'
 import { afterCommit } from '../transaction/post-commit.ts'
 import { TransactionState } from '../transaction/state.ts'
 import { tableWriteRequest } from '../transaction/write-request.ts'
@@ -22,14 +23,30 @@ import type { BatchOutcomeRows } from './beliefs.ts'
 import { rowsOfKeys } from './rows-of-keys.ts'
 import type { WorkingColumns } from './working-rows.ts'
 import { row } from './working-rows.ts'
-import type { Json } from '../base/json.ts'
 
 /** Named in the history of the target; every commit of a flow has it. */
 export const cdcOperation = 'AUTO CDC'
 
-export type PutOutcome =
-  | { readonly kind: 'committed'; readonly version: number }
-  | { readonly kind: 'lost' | 'unknown' }
+export type PutOutcome = { readonly kind: 'committed'; readonly version: number } | { readonly kind: 'lost' }
+
+/** Of a commit of a flow, or of a verb on its tables. */
+export function flowCommitInfo(
+  environment: Environment,
+  readVersion: number,
+  txnId: string,
+  parameters: Readonly<Record<string, string>>,
+): CommitInfo {
+  return {
+    timestamp: environment.nowMs(),
+    operation: cdcOperation,
+    operationParameters: parameters,
+    readVersion,
+    isolationLevel: 'Serializable',
+    isBlindAppend: false,
+    engineInfo,
+    txnId,
+  }
+}
 
 export class TargetWrite {
   readonly state: TransactionState
@@ -39,6 +56,7 @@ export class TargetWrite {
   readonly #txnId: string
   readonly #cache = new EncodingCache()
   readonly #synced = new Set<string>()
+  #isUnsettled = false
   puts = 0
 
   constructor(parts: TableParts, columns: WorkingColumns, base: Snapshot) {
@@ -124,10 +142,10 @@ export class TargetWrite {
     this.state.snapshot = newest
   }
 
-  /** One try for the next version. */
+  /** One try for the next version. @throws COMMIT_OUTCOME_UNKNOWN */
   async put(
     pins: readonly DomainMetadata[],
-    parameters: Readonly<Record<string, Json>>,
+    parameters: Readonly<Record<string, string>>,
     metrics: Readonly<Record<string, number>>,
     options: RunOptions,
   ): Promise<PutOutcome> {
@@ -135,15 +153,8 @@ export class TargetWrite {
     const encoded = await encode(this.state, this.base, this.#cache, options)
     const version = this.base.version + 1
     const info: CommitInfo = {
-      timestamp: environment.nowMs(),
-      operation: cdcOperation,
-      operationParameters: { ...parameters },
-      readVersion: this.base.version,
-      isolationLevel: 'Serializable',
-      isBlindAppend: false,
+      ...flowCommitInfo(environment, this.base.version, this.#txnId, parameters),
       operationMetrics: Object.fromEntries(Object.entries(metrics).map(([name, value]) => [name, String(value)])),
-      engineInfo,
-      txnId: this.#txnId,
     }
     const domains = pins.map((domainMetadata): Action => ({ kind: 'domainMetadata', domainMetadata }))
     const actions: Action[] = [{ kind: 'commitInfo', commitInfo: info }, ...domains, ...asActions(encoded)]
@@ -151,7 +162,9 @@ export class TargetWrite {
     this.puts++
     const outcome = await log.commit(version, actions, this.#txnId)
     telemetry.event('braidlake.commit', { version, outcome, puts: this.puts })
-    if (outcome !== 'committed') return { kind: outcome }
+    if (outcome === 'lost') return { kind: outcome }
+    this.#isUnsettled = outcome === 'unknown'
+    if (outcome === 'unknown') throw unknownOutcome(version, this.#txnId)
     await afterCommit(this.#parts, version, this.base.properties.checkpointInterval, this.state.discarded)
     return { kind: 'committed', version }
   }
@@ -162,8 +175,9 @@ export class TargetWrite {
     for (const path of fresh) this.#synced.add(path)
   }
 
-  /** Deletes what was written. Only when its commit certainly does not exist. */
+  /** Deletes what was written, unless its commit may be there. */
   async discard(): Promise<void> {
+    if (this.#isUnsettled) return
     const own = [...this.state.ownFiles()].map(({ written }) => written.path)
     const paths = [...own, ...this.state.discarded, ...this.state.vectorFiles, ...this.state.rewritten]
     if (paths.length === 0) return

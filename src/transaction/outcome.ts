@@ -1,4 +1,5 @@
 /** What a statement or transaction reports when it is done. */
+import { failure } from '../base/errors.ts'
 import type { WinnerReport } from '../conflict/verdict.ts'
 
 /** Counts of rows and files; bytes as they lie in storage. */
@@ -43,4 +44,11 @@ export const noMetrics: CommitMetrics = {
   filesRemoved: 0,
   deletionVectorsAdded: 0,
   bytesAdded: 0,
+}
+
+/** Nothing that the commit may name is deleted after it. */
+export function unknownOutcome(version: number, txnId: string): Error {
+  return failure('COMMIT_OUTCOME_UNKNOWN', `storage did not say whether version ${version} was committed`, {
+    details: { version, txnId },
+  })
 }

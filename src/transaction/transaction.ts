@@ -22,7 +22,7 @@ import { conflictError } from './conflict-error.ts'
 import type { Isolation, TableParts, TransactionSettings } from './context.ts'
 import { type Encoded, EncodingCache, asActions, encode, usesDeletionVectors } from './encode.ts'
 import { countMetrics } from './metrics.ts'
-import { type CommitMetrics, type CommitResult, noMetrics } from './outcome.ts'
+import { type CommitMetrics, type CommitResult, noMetrics, unknownOutcome } from './outcome.ts'
 import type { Statement } from './plan.ts'
 import { afterCommit } from './post-commit.ts'
 import { runStatement } from './run-statement.ts'
@@ -279,11 +279,7 @@ export class Transaction {
     const outcome = await log.commit(version, actions, this.#txnId)
     telemetry.event('braidlake.commit', { version, outcome, puts: this.#puts })
     if (outcome === 'lost') return undefined
-    if (outcome === 'unknown') {
-      throw failure('COMMIT_OUTCOME_UNKNOWN', `storage did not say whether version ${version} was committed`, {
-        details: { version, txnId: this.#txnId },
-      })
-    }
+    if (outcome === 'unknown') throw unknownOutcome(version, this.#txnId)
     const warnings = await afterCommit(
       this.#parts,
       version,

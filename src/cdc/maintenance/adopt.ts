@@ -8,12 +8,12 @@ import { failure } from '../../base/errors.ts'
 import type { Snapshot } from '../../log/snapshot.ts'
 import type { Action } from '../../protocol/actions.ts'
 import type { TableParts } from '../../transaction/context.ts'
-import { engineInfo } from '../../transaction/engine-info.ts'
+import { unknownOutcome } from '../../transaction/outcome.ts'
 import { pairProperty } from '../flow-tables.ts'
 import { type Pin, pinsOf, printPin, withAttempts } from '../pins.ts'
-import { cdcOperation } from '../target-write.ts'
+import { flowCommitInfo } from '../target-write.ts'
 import { keptFlow, keptPin } from './kept-flow.ts'
-import { type MaintenanceContext, unknownOutcome } from './maintenance-context.ts'
+import type { MaintenanceContext } from './maintenance-context.ts'
 import { copyRows } from './retire.ts'
 import { commitSmall } from './small-commits.ts'
 import { createState, pairingOf, pinsOnto } from './state-pairing.ts'
@@ -84,16 +84,7 @@ async function takeOver(state: TableParts, target: Snapshot): Promise<void> {
   const actions: Action[] = [
     {
       kind: 'commitInfo',
-      commitInfo: {
-        timestamp: environment.nowMs(),
-        operation: cdcOperation,
-        operationParameters: { step: 'adopt' },
-        readVersion: snapshot.version,
-        isolationLevel: 'Serializable',
-        isBlindAppend: false,
-        engineInfo,
-        txnId,
-      },
+      commitInfo: flowCommitInfo(environment, snapshot.version, txnId, { step: 'adopt' }),
     },
     { kind: 'metaData', metaData },
   ]

@@ -38,12 +38,6 @@ export function overtaken(step: string): Error {
   )
 }
 
-export function unknownOutcome(version: number, txnId: string): Error {
-  return failure('COMMIT_OUTCOME_UNKNOWN', `storage did not say whether version ${version} was committed`, {
-    details: { version, txnId },
-  })
-}
-
 export function settingFor(parts: TableParts, options: RunOptions): StatementSetting {
   return {
     plane: parts.plane,

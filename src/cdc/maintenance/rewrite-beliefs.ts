@@ -28,20 +28,13 @@ import { no } from '../terms.ts'
 import { WorkingColumns } from '../working-rows.ts'
 import { erasedKeysIn } from './erased-keys.ts'
 import { keptFlow } from './kept-flow.ts'
-import {
-  type MaintenanceContext,
-  countRows,
-  maxStarts,
-  overtaken,
-  standBack,
-  unknownOutcome,
-} from './maintenance-context.ts'
+import { type MaintenanceContext, countRows, maxStarts, overtaken, standBack } from './maintenance-context.ts'
 import { type BadRow, someBadRows } from './malformed.ts'
 import type { NewAttempts, Rewritten } from './rewrite.ts'
 import { storedDefinition } from './stored-definition.ts'
 import { WholeBeliefs, badBeliefs, goodBeliefs } from './whole-beliefs.ts'
 import type { OnlyKeys, WholeGround } from './whole-target.ts'
-import { maxPuts, onlyKeys, touchesFiles, winnersUpTo } from './winners.ts'
+import { commitBeside, onlyKeys, touchesFiles, winnersUpTo } from './winners.ts'
 
 export interface BeliefPlan {
   /** Named in the history of the target. */
@@ -70,7 +63,7 @@ export async function rewriteBeliefs(context: MaintenanceContext, plan: BeliefPl
       if (done !== undefined) return { ...done, starts }
       await start.write.discard()
     } catch (error) {
-      if (!start.outcomeUnknown) await start.write.discard()
+      await start.write.discard()
       throw error
     }
     await standBack(context, starts)
@@ -98,7 +91,6 @@ class BeliefStart {
   #pins: ReadonlyMap<string, Pin>
   #counts: OutcomeCounts = emptyCounts
   #isPatched = false
-  outcomeUnknown = false
 
   constructor(
     context: MaintenanceContext,
@@ -118,24 +110,20 @@ class BeliefStart {
 
   /** undefined: another commit came first, and it cannot be taken in. */
   async run(): Promise<Omit<Rewritten, 'starts'> | undefined> {
-    const { tables, options } = this.#context
     const { stateRowsBefore, stateRowsKept, ...bad } = await this.#all()
-    for (let puts = 1; puts <= maxPuts; puts++) {
-      throwIfCancelled(options.signal)
-      const newest = await tables.target.log.refresh()
-      if (newest.version !== this.write.base.version && !(await this.#settle(newest))) return undefined
-      const pins = this.#plan.pinsAfter({ pins: this.#pins, read: this.#read, attempts: this.#attempts })
-      const put = await this.write.put(pins.map(printPin), { step: this.#plan.step }, this.#counts, options)
-      if (put.kind === 'unknown') {
-        this.outcomeUnknown = true
-        throw unknownOutcome(this.write.base.version + 1, this.write.txnId)
-      }
-      if (put.kind === 'committed') {
-        return { version: put.version, counts: this.#counts, stateRowsBefore, stateRowsKept, headsMade: 0, ...bad }
-      }
-      await standBack(this.#context, puts)
-    }
-    return undefined
+    const version = await commitBeside(
+      this.#context,
+      this.write,
+      (newest) => this.#settle(newest),
+      () => this.#put(),
+    )
+    if (version === undefined) return undefined
+    return { version, counts: this.#counts, stateRowsBefore, stateRowsKept, headsMade: 0, ...bad }
+  }
+
+  #put() {
+    const pins = this.#plan.pinsAfter({ pins: this.#pins, read: this.#read, attempts: this.#attempts })
+    return this.write.put(pins.map(printPin), { step: this.#plan.step }, this.#counts, this.#context.options)
   }
 
   async #all() {

@@ -28,17 +28,10 @@ import { WorkingColumns } from '../working-rows.ts'
 import { erasedKeysIn } from './erased-keys.ts'
 import { keptFlow } from './kept-flow.ts'
 import { type Keeping, differing, keepAnew } from './kept-rows.ts'
-import {
-  type MaintenanceContext,
-  countRows,
-  maxStarts,
-  overtaken,
-  standBack,
-  unknownOutcome,
-} from './maintenance-context.ts'
+import { type MaintenanceContext, countRows, maxStarts, overtaken, standBack } from './maintenance-context.ts'
 import { type BadRow, malformedError, someBadRows } from './malformed.ts'
 import { type OnlyKeys, type WholeGround, badRows, markedRows, stateRows, wholeEvents } from './whole-target.ts'
-import { maxPuts, onlyKeys, touchesFiles, winnersUpTo } from './winners.ts'
+import { commitBeside, onlyKeys, touchesFiles, winnersUpTo } from './winners.ts'
 import { stagedRelation } from '../staged-relation.ts'
 
 export interface RewritePlan {
@@ -95,7 +88,7 @@ export async function rewriteTarget(context: MaintenanceContext, plan: RewritePl
       if (done !== undefined) return { ...done, starts }
       await start.write.discard()
     } catch (error) {
-      if (!start.outcomeUnknown) await start.write.discard()
+      await start.write.discard()
       throw error
     }
     await standBack(context, starts)
@@ -114,7 +107,6 @@ class RewriteStart {
   #pins: ReadonlyMap<string, Pin>
   #counts: OutcomeCounts = emptyCounts
   #isPatched = false
-  outcomeUnknown = false
 
   constructor(context: MaintenanceContext, plan: RewritePlan, base: Snapshot) {
     this.#context = context
@@ -127,24 +119,11 @@ class RewriteStart {
 
   /** undefined: another commit came first, and it cannot be taken in. */
   async run(): Promise<Omit<Rewritten, 'starts'> | undefined> {
-    const { tables, options } = this.#context
     const { stateRowsBefore, ...bad } = await this.#apply(undefined)
-    for (let puts = 1; puts <= maxPuts; puts++) {
-      throwIfCancelled(options.signal)
-      const newest = await tables.target.log.refresh()
-      if (newest.version !== this.write.base.version && !(await this.#settle(newest))) return undefined
-      const put = await this.write.put(this.#domains(), { step: this.#plan.step }, this.#counts, options)
-      if (put.kind === 'unknown') {
-        this.outcomeUnknown = true
-        throw unknownOutcome(this.write.base.version + 1, this.write.txnId)
-      }
-      if (put.kind === 'committed') {
-        const counts = this.#counts
-        return { version: put.version, counts, stateRowsKept: counts.kept, stateRowsBefore, ...bad }
-      }
-      await standBack(this.#context, puts)
-    }
-    return undefined
+    const put = () => this.write.put(this.#domains(), { step: this.#plan.step }, this.#counts, this.#context.options)
+    const version = await commitBeside(this.#context, this.write, (newest) => this.#settle(newest), put)
+    const counts = this.#counts
+    return version === undefined ? undefined : { version, counts, stateRowsKept: counts.kept, stateRowsBefore, ...bad }
   }
 
   /** Folds everything, or some keys, on the base, and takes the difference in. */

@@ -5,21 +5,20 @@
 import { throwIfCancelled } from '../../base/cancel.ts'
 import type { Snapshot } from '../../log/snapshot.ts'
 import type { DomainMetadata } from '../../protocol/actions.ts'
-import type { Json } from '../../base/json.ts'
 import type { StagedRows } from '../../relation/data-plane.ts'
 import { TransactionState } from '../../transaction/state.ts'
 import { commonKeys } from '../common-keys.ts'
 import { requireUntouched } from '../foreign-changes.ts'
-import { TargetWrite } from '../target-write.ts'
+import { type PutOutcome, TargetWrite } from '../target-write.ts'
 import { WorkingColumns } from '../working-rows.ts'
-import { type MaintenanceContext, maxStarts, overtaken, standBack, unknownOutcome } from './maintenance-context.ts'
+import { type MaintenanceContext, maxStarts, overtaken, standBack } from './maintenance-context.ts'
 import { storedDefinition } from './stored-definition.ts'
-import { maxPuts, winnersUpTo } from './winners.ts'
+import { commitBeside, winnersUpTo } from './winners.ts'
 
 export interface SmallCommit {
   /** On the version before the commit, whichever it is by then; undefined: the work must begin again on it. */
   readonly domainsOn: (snapshot: Snapshot) => readonly DomainMetadata[] | undefined
-  readonly parameters: () => Readonly<Record<string, Json>>
+  readonly parameters: () => Readonly<Record<string, string>>
   /** Rows of keys that go, where there are any. */
   readonly rows?: RemovedRows | undefined
 }
@@ -50,7 +49,7 @@ export async function commitSmall(
     const commit = await work(base, write, columns)
     if (commit === undefined) return base.version
     try {
-      const version = await new SmallWrite(context, step, columns, write, commit).put()
+      const version = await new SmallWrite(context, step, columns, write, commit).commit()
       if (version !== undefined) return version
     } finally {
       await commit.rows?.keys.release()
@@ -84,21 +83,19 @@ class SmallWrite {
   }
 
   /** @returns the version; undefined: all must begin again */
-  async put(): Promise<number | undefined> {
-    const { tables, options } = this.#context
-    for (let puts = 1; puts <= maxPuts; puts++) {
-      throwIfCancelled(options.signal)
-      const newest = await tables.target.log.refresh()
-      if (newest.version !== this.#write.base.version && !(await this.#settle(newest))) return undefined
-      const domains = this.#commit.domainsOn(this.#write.base)
-      if (domains === undefined) return undefined
-      const parameters = { step: this.#step, ...this.#commit.parameters() }
-      const put = await this.#write.put(domains, parameters, {}, options)
-      if (put.kind === 'committed') return put.version
-      if (put.kind === 'unknown') throw unknownOutcome(this.#write.base.version + 1, this.#write.txnId)
-      await standBack(this.#context, puts)
-    }
-    return undefined
+  commit(): Promise<number | undefined> {
+    return commitBeside(
+      this.#context,
+      this.#write,
+      (newest) => this.#settle(newest),
+      () => this.#put(),
+    )
+  }
+
+  async #put(): Promise<PutOutcome | undefined> {
+    const domains = this.#commit.domainsOn(this.#write.base)
+    const parameters = { step: this.#step, ...this.#commit.parameters() }
+    return domains && this.#write.put(domains, parameters, {}, this.#context.options)
   }
 
   async #settle(newest: Snapshot): Promise<boolean> {

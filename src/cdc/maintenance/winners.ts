@@ -3,6 +3,7 @@
  * that all keys hang on: schema and protocol, a truncate, a watermark, an erased key, other tracked columns, and the death of an attempt
  * the verb has read all mean that it begins again.
  */
+import { throwIfCancelled } from '../../base/cancel.ts'
 import { judgeTerms } from '../../conflict/metadata.ts'
 import { col, lit } from '../../expr/walk.ts'
 import type { Snapshot } from '../../log/snapshot.ts'
@@ -11,14 +12,38 @@ import type { Winners } from '../common-keys.ts'
 import { changesData, isFlowCommit } from '../foreign-changes.ts'
 import { type Pin, pinsOf, someDied } from '../pins.ts'
 import { keysRelation } from '../rows-of-keys.ts'
+import type { PutOutcome, TargetWrite } from '../target-write.ts'
 import { all, atLeast, less, not, yes } from '../terms.ts'
 import { type WorkingColumns, keyName } from '../working-rows.ts'
 import { admissionText } from './admission.ts'
-import { type MaintenanceContext, rowsIn } from './maintenance-context.ts'
+import { type MaintenanceContext, rowsIn, standBack } from './maintenance-context.ts'
 import type { OnlyKeys } from './whole-target.ts'
 
 /** Puts of one start; each that is lost is a flow's progress. */
-export const maxPuts = 500
+const maxPuts = 500
+
+/**
+ * Tries a verb's commit until it stands.
+ * @param settle takes in what came before it; false: that cannot be
+ * @param put one try; undefined: there is nothing to try on this version
+ * @returns the version; undefined: the verb must begin again
+ */
+export async function commitBeside(
+  context: MaintenanceContext,
+  write: TargetWrite,
+  settle: (newest: Snapshot) => Promise<boolean>,
+  put: () => Promise<PutOutcome | undefined>,
+): Promise<number | undefined> {
+  for (let puts = 1; puts <= maxPuts; puts++) {
+    throwIfCancelled(context.options.signal)
+    const newest = await context.tables.target.log.refresh()
+    if (newest.version !== write.base.version && !(await settle(newest))) return undefined
+    const done = await put()
+    if (done?.kind !== 'lost') return done?.version
+    await standBack(context, puts)
+  }
+  return undefined
+}
 
 /** undefined: the verb must begin again. */
 export async function winnersUpTo(
