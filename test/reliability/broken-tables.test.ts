@@ -166,14 +166,13 @@ const damages: readonly Damage[] = [
     says: /parquet/,
     prepare: (t) => t.delete('id = 1'),
     damage: (path) =>
-      editLog(path, 2, (line) =>
-        line.startsWith('{"add"')
-          ? line.replace(
-              /"deletionVector":\{[^}]*\}/,
-              `"deletionVector":${JSON.stringify(inlineDescriptor(rowPositions([1, 99])))}`,
-            )
-          : line,
-      ),
+      editLog(path, 2, (line) => {
+        if (!line.startsWith('{"add"')) return line
+        // Parsed, for the text of a vector's place may hold any brace.
+        const action = JSON.parse(line)
+        action.add.deletionVector = inlineDescriptor(rowPositions([1, 99]))
+        return JSON.stringify(action)
+      }),
   },
   {
     name: 'a missing data file',
